@@ -1,0 +1,118 @@
+"""The public shapes of the Python API: what a loaded model and a running answer can do.
+
+Imports nothing heavy, so that the CLI and the TUI can be written against it; `edgespec.api.model`
+implements it, the tests' scripted model too.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NotRequired, Protocol, TypedDict
+
+from edgespec.core import Sampling
+from edgespec.events import Event, Reply, Stats
+
+
+class Message(TypedDict):
+    """One turn of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    reasoning: NotRequired[str]
+    """Shown to people, never fed back unless the template asks for it."""
+
+
+Prompt = str | Sequence[Message]
+"""A chat, or one user message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything about one request that is not the prompt."""
+
+    sampling: Sampling = Sampling()
+    max_tokens: int | None = None
+    """None: until the model stops or the context is full; 0: nothing."""
+    stop: tuple[str, ...] = ()
+    drafter: str | None = None
+    """A registry name or "auto"; None: as loaded."""
+    draft_len: int | None = None
+    """Most draft tokens per step; None: each drafter's measured default."""
+    think: bool | None = None
+    """Thinking on or off where the template knows it; None: the template's default."""
+    grammar: str | None = None
+    """A GBNF grammar for the answer."""
+    json_schema: str | None = None
+    """A JSON schema for the answer; excludes `grammar`."""
+    raw: bool = False
+    """The prompt is a plain text to continue: no chat template, control tokens parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is loaded, for a header line."""
+
+    target: str
+    """Catalogue id or file name."""
+    target_quant: str
+    draft: str | None
+    draft_quant: str
+    drafter: str
+    """The drafter in force: a registry name."""
+    drafter_note: str
+    """Why the drafter asked for is not in force; empty when it is."""
+    n_ctx: int
+    backend: str
+    """For example "CPU, 2 threads"."""
+    can_think: bool
+    """The template knows `enable_thinking`."""
+
+
+class Stream(Protocol):
+    """A running answer: iterate for events; a context manager; `break` keeps the statistics."""
+
+    def __iter__(self) -> Iterator[Event]: ...
+
+    def __enter__(self) -> "Stream": ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    def cancel(self) -> None:
+        """Stop within one step or one prefill chunk; any thread; idempotent."""
+        ...
+
+    def close(self) -> None:
+        """Cancel and wait until the engine has let go; idempotent."""
+        ...
+
+    @property
+    def stats(self) -> Stats:
+        """Statistics so far; final after the end, a cancel or a break."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """A loaded target with its drafters; every method is thread-safe."""
+
+    @property
+    def description(self) -> Description:
+        """What is loaded."""
+        ...
+
+    def chat(self, prompt: Prompt, options: Options = ..., *, wait: bool = True) -> Stream:
+        """Start an answer. A second one queues; with `wait=False` it raises `Busy` instead.
+
+        Raises: `ContextOverflow` before anything is decoded; `UsageError`; `Closed`.
+        """
+        ...
+
+    def complete(self, prompt: Prompt, options: Options = ...) -> Reply:
+        """The whole answer at once."""
+        ...
+
+    def count(self, prompt: Prompt, options: Options = ...) -> int:
+        """Tokens of the rendered prompt."""
+        ...
+
+    def close(self) -> None:
+        """Cancel, join, free; idempotent."""
+        ...

@@ -1,0 +1,294 @@
+"""The types that cross modules: distributions, drafts, and the Protocols at the seams.
+
+Imports numpy and errors only. p is the target's distribution, q the drafter's, k the draft length.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from edgespec.errors import UsageError
+
+Tokens = npt.NDArray[np.int32]
+Probs = npt.NDArray[np.float64]
+Row = npt.NDArray[np.float32]
+"""Logits of one position, [n_vocab]."""
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dist:
+    """A sparse distribution over token ids."""
+
+    ids: Tokens
+    """[m], strictly ascending."""
+    probs: Probs
+    """[m], positive, sums to 1."""
+
+    @staticmethod
+    def point(token: int) -> "Dist":
+        """All mass on one token: what greedy decoding is."""
+        return Dist(np.array([token], np.int32), _ONE)
+
+    def prob(self, token: int) -> float:
+        """Probability of `token`; 0 outside the support."""
+        at = int(np.searchsorted(self.ids, token))
+        if at < len(self.ids) and self.ids[at] == token:
+            return float(self.probs[at])
+        return 0.0
+
+    def probs_of(self, ids: Tokens) -> Probs:
+        """Probabilities of `ids`, [len(ids)]; 0 outside the support."""
+        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        found: Probs = np.where(self.ids[at] == ids, self.probs[at], 0.0)
+        return found
+
+    def draw(self, u: float) -> int:
+        """The token at `u` in [0, 1) of the cumulative distribution."""
+        if len(self.ids) == 1:
+            return int(self.ids[0])
+        cumulative = np.cumsum(self.probs)
+        at = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
+        return int(self.ids[min(at, len(self.ids) - 1)])
+
+
+_ONE = np.ones(1, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the target's distribution is shaped, in llama.cpp's order and meaning.
+
+    Logit bias and penalties first, then top-k, typical-p, top-p, min-p, temperature.
+    Penalties look at the last `repeat_last_n` tokens of prompt and answer (-1: all of them).
+    Raises: `UsageError` naming the option that is out of range.
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    """0: off."""
+    top_p: float = 1.0
+    min_p: float = 0.0
+    typical_p: float = 1.0
+    repeat_penalty: float = 1.0
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    repeat_last_n: int = 64
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    seed: int | None = None
+    """None: a new random seed for every request."""
+    reproducible: bool = False
+    """Couple draft and target by noise keyed by (seed, position, token): same seed, same text,
+    whatever the drafter."""
+
+    def __post_init__(self) -> None:
+        finite = np.isfinite
+        checks = (
+            ("temperature", finite(self.temperature) and self.temperature >= 0, "0 or more"),
+            ("top_k", self.top_k >= 0, "0 (off) or more"),
+            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
+            ("min_p", 0 <= self.min_p < 1, "from 0 to below 1"),
+            ("typical_p", 0 < self.typical_p <= 1, "above 0 and at most 1"),
+            ("repeat_penalty", finite(self.repeat_penalty) and self.repeat_penalty > 0, "above 0"),
+            ("frequency_penalty", finite(self.frequency_penalty), "a finite number"),
+            ("presence_penalty", finite(self.presence_penalty), "a finite number"),
+            ("repeat_last_n", self.repeat_last_n >= -1, "-1 (all), 0 (none) or more"),
+            ("seed", self.seed is None or 0 <= self.seed < 2**63, "from 0 to 2^63 - 1"),
+        )
+        for name, is_right, want in checks:
+            if not is_right:
+                raise UsageError(f"{name} is {getattr(self, name)}, but must be {want}")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A chain of tokens that leaves the trunk after its first `at` tokens."""
+
+    at: int
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Proposed tokens x₁..x_k with the distributions q₁..q_k they were drawn from.
+
+    `dists` empty: a deterministic draft, every q a point mass. A sampled draft keeps every token
+    it drew (dropping one because of its value would change the output's law).
+    """
+
+    tokens: tuple[int, ...] = ()
+    dists: tuple[Dist, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    match: int = 0
+    """Length of the match that retrieval drafted from."""
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`tokens`: the first `accepted` draft tokens, then exactly one of the target's own."""
+
+    accepted: int
+    tokens: tuple[int, ...]
+    kind: Literal["recovered", "bonus"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the controller wants: this drafter, at most k tokens; k = 0 is plain decoding."""
+
+    drafter: str
+    k: int
+
+
+class Constraint(Protocol):
+    """A grammar's state after some prefix; immutable, so a refused draft leaves no trace."""
+
+    def allowed(self, ids: Tokens) -> Mask:
+        """Which of `ids` may come next, [len(ids)]."""
+        ...
+
+    def advanced(self, token: int) -> "Constraint":
+        """The state after `token`, which must be allowed."""
+        ...
+
+
+class Logits(Protocol):
+    """Rows of the last pass: views of native memory, valid until the session's next `forward`."""
+
+    @property
+    def n_decoded(self) -> int:
+        """Tokens that were really decoded, re-decoded ones included."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, i: int) -> Row:
+        """Row i of the trunk's last `n_logits` tokens, read-only."""
+        ...
+
+    def branch(self, b: int) -> Sequence[Row]:
+        """Rows of branch b's tokens."""
+        ...
+
+
+class Session(Protocol):
+    """A model's cache; holds resident tokens, knows no request."""
+
+    @property
+    def n_ctx(self) -> int:
+        """Most tokens a sequence may have."""
+        ...
+
+    @property
+    def n_vocab(self) -> int:
+        """Width of a logits row."""
+        ...
+
+    @property
+    def max_logits(self) -> int:
+        """Most rows (trunk and branches together) that one `forward` may ask for."""
+        ...
+
+    def resident_prefix(self, tokens: Tokens) -> int:
+        """How many leading tokens of `tokens` are resident already."""
+        ...
+
+    def forward(
+        self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()
+    ) -> Logits:
+        """Make `tokens` (the whole intended sequence) resident; give the last `n_logits` rows.
+
+        Decodes only what is not resident. Raises: `DecodeFailed`; the session stays usable.
+        """
+        ...
+
+
+class Sampler(Protocol):
+    """One request's shaping and randomness; the same object serves target and draft."""
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """The grammar's state after the committed tokens."""
+        ...
+
+    def dist(self, row: Row, history: Tokens, constraint: Constraint | None = None) -> Dist:
+        """The shaped distribution of the token after `history` (the whole sequence so far)."""
+        ...
+
+    def draw(self, dist: Dist, position: int) -> int:
+        """The target's token at `position`: exactly one random number per call."""
+        ...
+
+    def uniform(self) -> float:
+        """A number in [0, 1) for acceptance tests."""
+        ...
+
+    def draw_draft(self, dist: Dist, position: int) -> int:
+        """A drafter's token at `position`: from a stream of its own, or the target's noise when
+        reproducible."""
+        ...
+
+
+class Drafter(Protocol):
+    """Proposes tokens; may be wrong, never breaks the law of the output."""
+
+    name: str
+
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        """At most k tokens after `context` (all committed tokens; not to be mutated).
+
+        k = 0 gives an empty draft. A drafter catches up with `context` by itself, whatever was
+        committed, cut or replaced since its last call.
+        """
+        ...
+
+
+@runtime_checkable
+class LearnsFromTarget(Protocol):
+    """A drafter that reads the target's rows of its own branches."""
+
+    def learn(self, context: Tokens, logits: Logits) -> None:
+        """Called after the step's tokens were committed, while the rows are still valid."""
+        ...
+
+
+class Controller(Protocol):
+    """Chooses drafter and length for every step."""
+
+    def choose(self, context: Tokens, budget: int) -> Choice:
+        """A choice with k ≤ budget."""
+        ...
+
+    def observe(self, step: object) -> None:
+        """Learn from the finished step."""
+        ...
+
+
+class Vocab(Protocol):
+    """A tokenizer as text needs it."""
+
+    n_tokens: int
+    add_bos: bool
+    bos: int
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """The token's bytes; control tokens are empty unless `special`."""
+        ...
+
+    def tokenize(self, text: str, *, parse_special: bool, add_special: bool = False) -> list[int]:
+        """Token ids; `parse_special` reads control tokens in the text, `add_special` adds BOS."""
+        ...
+
+    def is_eog(self, token: int) -> bool:
+        """Whether `token` ends a generation."""
+        ...
+
+    def control_texts(self) -> tuple[str, ...]:
+        """Texts of all control and user-defined tokens, longest first."""
+        ...
