@@ -1,0 +1,74 @@
+"""The share of the processors that Linux's control groups leave to this process.
+
+Works on the texts of /proc and /sys/fs/cgroup, which come through a function, so that any
+machine's can be read.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+
+Read = Callable[[str], str | None]
+"""The text of a file by its path, None where it cannot be read."""
+
+
+def cpu_quota(read: Read) -> float | None:
+    """The smallest CPU quota of this process's control group and of those above it.
+
+    Both versions are read, because both can be mounted at once. In a container the path in
+    /proc/self/cgroup may be the host's, so that the mount's root is taken off its front.
+    """
+    paths = dict(_own_groups(read("/proc/self/cgroup") or ""))
+    quotas: list[float] = []
+    for line in (read("/proc/self/mountinfo") or "").splitlines():
+        fields, _, rest = line.partition(" - ")
+        kind, *options = rest.split()
+        if kind not in ("cgroup", "cgroup2"):
+            continue
+        controller = "" if kind == "cgroup2" else "cpu"
+        if controller not in paths or (controller and "cpu" not in options[-1].split(",")):
+            continue
+        root, mount_point = fields.split()[3:5]
+        quota = _version_2_quota if kind == "cgroup2" else _version_1_quota
+        for folder in _folders(PurePosixPath(mount_point), root, paths[controller]):
+            found = quota(folder, read)
+            if found is not None:
+                quotas.append(found)
+    return min(quotas, default=None)
+
+
+def _own_groups(text: str) -> Iterable[tuple[str, str]]:
+    """(controller, path) pairs of /proc/self/cgroup; version 2 has the empty controller."""
+    for line in text.splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            yield controller, path
+
+
+def _folders(mount_point: PurePosixPath, root: str, path: str) -> Iterable[PurePosixPath]:
+    """The group's folder, then each one above it up to the mount point."""
+    group = PurePosixPath(path)
+    # Of a group outside the mount's root nothing but the mount point can be seen.
+    inside = group.relative_to(root) if group.is_relative_to(root) else PurePosixPath()
+    folder = mount_point / inside
+    while folder != mount_point:
+        yield folder
+        folder = folder.parent
+    yield mount_point
+
+
+def _version_2_quota(folder: PurePosixPath, read: Read) -> float | None:
+    quota, _, period = (read(f"{folder}/cpu.max") or "max").strip().partition(" ")
+    return _ratio(quota, period or "100000")
+
+
+def _version_1_quota(folder: PurePosixPath, read: Read) -> float | None:
+    quota = read(f"{folder}/cpu.cfs_quota_us") or "-1"
+    return _ratio(quota, read(f"{folder}/cpu.cfs_period_us") or "100000")
+
+
+def _ratio(quota: str, period: str) -> float | None:
+    """Quota over period; None for "max", for -1 and for what is no number."""
+    try:
+        return int(quota) / int(period) if int(quota) > 0 else None
+    except (ValueError, ZeroDivisionError):
+        return None
