@@ -1,0 +1,101 @@
+"""The keys of models.toml and what their values must be: data for `edgespec.catalogue_toml`."""
+
+import re
+from collections.abc import Callable
+
+from edgespec.modelspec import SamplingAdvice
+
+Expectation = Callable[[object], str]
+"""Gives "" for a right value, else what it should have been."""
+
+
+def is_text(value: object) -> str:
+    """Expects a text that is not empty."""
+    return "" if isinstance(value, str) and value else "a text"
+
+
+def _is_texts(value: object) -> str:
+    is_right = isinstance(value, list) and not any(is_text(item) for item in value)
+    return "" if is_right else "a list of texts"
+
+
+def _is_count(value: object) -> str:
+    return "" if type(value) is int and value > 0 else "a whole number above 0"
+
+
+def _is_number(value: object) -> str:
+    return "" if type(value) in (int, float) else "a number"
+
+
+def is_table(value: object) -> str:
+    """Expects a table."""
+    return "" if isinstance(value, dict) else "a table"
+
+
+def _is_tables(value: object) -> str:
+    is_right = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return "" if is_right else "a list of tables"
+
+
+def _matches(pattern: str, wanted: str) -> Expectation:
+    def expectation(value: object) -> str:
+        return "" if isinstance(value, str) and re.fullmatch(pattern, value) else wanted
+
+    return expectation
+
+
+PLAIN = (
+    "title",
+    "kind",
+    "quant",
+    "size_bytes",
+    "about_bytes",
+    "sha256",
+    "licence",
+    "vocab",
+    "thinking",
+)
+LISTS = ("drafts", "unverified")
+ADVICE = ("sampling", "sampling_no_think")
+# Names become paths below our folders: no part may climb out of them.
+_SAFE = r"(?!\.\.?(/|$))[^/\\:\0]+(/(?!\.\.?(/|$))[^/\\:\0]+)*"
+
+ENTRY: dict[str, Expectation] = {
+    "title": is_text,
+    "kind": _matches("model|head", '"model" or "head"'),
+    "repo": _matches(r"[^/\s]+/[^/\s]+", '"owner/name"'),
+    "file": _matches(_SAFE, "a file name, or a path with '/' inside the repository"),
+    "revision": is_text,
+    "quant": is_text,
+    "size_bytes": _is_count,
+    "about_bytes": _is_count,
+    "sha256": _matches("[0-9a-f]{64}", "64 digits of 0-9 and a-f"),
+    "licence": is_text,
+    "vocab": is_text,
+    "shape": is_table,
+    "thinking": _matches("none|hybrid|always", '"none", "hybrid" or "always"'),
+    "sampling": is_table,
+    "sampling_no_think": is_table,
+    "drafts": _is_texts,
+    "unverified": _is_texts,
+    "packages": _is_tables,
+}
+SHAPE_NEEDED = (
+    "arch",
+    "n_layer",
+    "n_kv_head",
+    "head_dim",
+    "kv_bytes_per_token_f16",
+    "context_train",
+)
+SHAPE: dict[str, Expectation] = {
+    "arch": is_text,
+    **dict.fromkeys([*SHAPE_NEEDED[1:], "n_layer_kv"], _is_count),
+}
+SAMPLING = dict.fromkeys(SamplingAdvice.__dataclass_fields__, _is_number)
+PACKAGE: dict[str, Expectation] = {
+    "package": _matches(r"[A-Za-z0-9._{}-]+==[A-Za-z0-9._+!{}-]+", '"name==version"'),
+    "parts": _is_count,
+    "member": _matches(_SAFE, "a path inside the wheel"),
+    "download_bytes": _is_count,
+}
