@@ -1,0 +1,233 @@
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from edgespec.api.types import LanguageModel, Options
+from edgespec.chat import ChatController, LoadFailed, LoadProgress, TurnEnded, Update
+from edgespec.errors import ContextOverflow, DecodeFailed, ModelNotFound
+from tests.scripted import DESCRIPTION, Script, ScriptedLM
+
+
+def attached(*scripts: Script | str, **model: object) -> tuple[ChatController, ScriptedLM]:
+    lm = ScriptedLM(scripts or ("An answer.",), **model)  # type: ignore[arg-type]
+    controller = ChatController()
+    controller.attach(lm)
+    return controller, lm
+
+
+def followed(controller: ChatController) -> list[Update]:
+    return list(controller.follow())
+
+
+def test_send_fills_the_turn_with_the_whole_answer() -> None:
+    controller, _ = attached(Script("Four words of text.", reasoning="Let me see."))
+
+    turn = controller.send("Say four words")
+    updates = followed(controller)
+
+    assert (turn.text, turn.reasoning) == ("Four words of text.", "Let me see.")
+    assert turn.status == "complete"
+    assert isinstance(updates[-1], TurnEnded)
+    assert controller.state == "READY"
+
+
+def test_turn_is_kept_before_anything_is_decoded() -> None:
+    controller, lm = attached(Script("Never.", hold_at=0))
+
+    turn = controller.send("keep me")
+
+    assert controller.turns == [turn]
+    assert turn.prompt == "keep me"
+    lm.release()
+    followed(controller)
+
+
+def test_stop_keeps_the_partial_text_and_tags_the_turn() -> None:
+    controller, lm = attached(Script("one two three four five six seven eight", hold_at=4))
+    turn = controller.send("count")
+    lm.is_holding.wait()
+
+    controller.stop()
+    followed(controller)
+
+    assert turn.text == "one two three four"
+    assert turn.status == "stopped"
+    assert turn.stats.finish_reason == "cancelled"
+
+
+def test_stop_during_prefill_ends_the_turn_without_text() -> None:
+    controller, lm = attached(Script("Never.", hold_at=1))
+    turn = controller.send("long prompt")
+    lm.is_holding.wait()
+
+    controller.stop()
+    followed(controller)
+
+    assert (turn.text, turn.status) == ("", "stopped")
+
+
+def test_stopped_answer_stays_in_the_conversation() -> None:
+    controller, lm = attached(Script("one two three four five six", hold_at=4), "Yes.")
+    controller.send("count")
+    lm.is_holding.wait()
+    controller.stop()
+    followed(controller)
+
+    controller.send("go on")
+    followed(controller)
+
+    assert [m["content"] for m in lm.requests[1].messages] == [
+        "count",
+        "one two three four",
+        "go on",
+    ]
+
+
+def test_turn_without_an_answer_leaves_the_conversation() -> None:
+    controller, lm = attached(Script("", error=DecodeFailed("llama_decode failed")), "Yes.")
+    controller.send("first")
+    followed(controller)
+
+    controller.send("second")
+    followed(controller)
+
+    assert [m["content"] for m in lm.requests[1].messages] == ["second"]
+
+
+def test_regenerate_asks_the_same_again_without_the_old_answer() -> None:
+    controller, lm = attached("First.", "Second.")
+    old = controller.send("Which?")
+    followed(controller)
+
+    new = controller.regenerate()
+    followed(controller)
+
+    assert new is not None
+    assert (old.text, old.is_replaced, new.text) == ("First.", True, "Second.")
+    assert [m["content"] for m in lm.requests[1].messages] == ["Which?"]
+
+
+def test_overflow_is_an_error_of_the_turn_with_both_numbers() -> None:
+    controller, _ = attached(n_tokens=9214)
+
+    turn = controller.send("too long")
+    followed(controller)
+
+    assert isinstance(turn.error, ContextOverflow)
+    assert turn.error.message == "the prompt has 9,214 tokens, but the context holds 8,192"
+    assert turn.prompt == "too long"
+    assert controller.state == "ERROR"
+
+
+def test_usage_counts_prompt_and_answer_and_warns_from_four_fifths() -> None:
+    controller, _ = attached("one two three", description=replace(DESCRIPTION, n_ctx=10))
+
+    controller.send("hello")
+    followed(controller)
+
+    assert (controller.usage.n_tokens, controller.usage.n_ctx) == (8, 10)
+    assert controller.usage.is_near_full
+
+
+def test_clear_while_answering_abandons_the_answer() -> None:
+    controller, lm = attached(Script("one two three four five", hold_at=3), "Fresh.")
+    controller.send("old")
+    lm.is_holding.wait()
+
+    controller.clear()
+    turn = controller.send("new")
+    followed(controller)
+
+    assert controller.turns == [turn]
+    assert turn.text == "Fresh."
+    assert [m["content"] for m in lm.requests[1].messages] == ["new"]
+
+
+def test_toggle_draft_switches_the_next_answer_off_and_on_again() -> None:
+    controller, lm = attached()
+
+    words = [controller.draft.word, controller.toggle_draft().word]
+    controller.send("plain")
+    followed(controller)
+    words.append(controller.toggle_draft().word)
+    controller.send("drafted")
+    followed(controller)
+
+    assert words == ["ON", "OFF", "ON"]
+    assert [request.options.drafter for request in lm.requests] == ["none", None]
+
+
+def test_toggle_draft_turns_auto_on_when_no_drafter_was_loaded() -> None:
+    lonely = replace(DESCRIPTION, draft=None, drafter="none", drafter_note="no draft model given")
+    controller, _ = attached(description=lonely)
+
+    before, after = controller.draft, controller.toggle_draft()
+
+    assert (before.word, before.note) == ("NONE", "no draft model given")
+    assert (after.word, after.name) == ("ON", "auto")
+
+
+def test_message_sent_while_loading_is_answered_after_it() -> None:
+    may_load, lm = threading.Event(), ScriptedLM(["Hello."])
+    controller = ChatController(Options(), system="Be brief.")
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        tell(LoadProgress("loading qwen3-14b", 0.5))
+        may_load.wait()
+        return lm
+
+    controller.load(open_model)
+    turn = controller.send("early")
+    status_before = turn.status
+    may_load.set()
+    followed(controller)
+
+    assert (status_before, turn.status, turn.text) == ("queued", "complete", "Hello.")
+    assert [m["role"] for m in lm.requests[0].messages] == ["system", "user"]
+
+
+def test_failed_load_is_told_and_tried_again_by_the_next_message() -> None:
+    attempts: list[int] = []
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise ModelNotFound("no file x.gguf", hint="edgespec models")
+        return ScriptedLM(["Hello."])
+
+    controller = ChatController()
+    controller.load(open_model)
+    updates = followed(controller)
+    turn = controller.send("again")
+    followed(controller)
+
+    assert [type(update) for update in updates] == [LoadFailed]
+    assert turn.text == "Hello."
+
+
+def test_fault_in_a_worker_becomes_a_sentence() -> None:
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        raise ZeroDivisionError("division by zero")
+
+    controller = ChatController()
+    controller.load(open_model)
+    followed(controller)
+
+    assert controller.load_error is not None
+    assert "ZeroDivisionError: division by zero" in controller.load_error.message
+
+
+def test_close_frees_a_model_that_finished_loading_too_late() -> None:
+    may_load, lm = threading.Event(), ScriptedLM()
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        may_load.wait()
+        return lm
+
+    controller = ChatController()
+    controller.load(open_model)
+    controller.close(timeout_s=0)
+    may_load.set()
+    controller.close()
+
+    assert lm.is_closed
