@@ -48,7 +48,7 @@ def cores() -> Cores:
     return Cores(physical_cores(cpus, _read, _physical), len(cpus), cpu_quota(_read))
 
 
-def set_wait_policy(environ: MutableMapping[str, str]) -> None:
+def set_wait_policy(environ: MutableMapping[str, str] = os.environ) -> None:
     """Let OpenMP's threads sleep at barriers instead of spinning, unless the user chose.
 
     As many spinning threads as cores slow each other down 10 to 30 times as soon as anything
