@@ -1,0 +1,141 @@
+"""`edgespec chat`: one answer on stdout, a chat line by line, or the TUI."""
+
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from edgespec.cli.doors import Doors
+from edgespec.cli.flags import Flags, chat_flags, log_flags
+from edgespec.cli.logs import log_to_file, show_warnings
+from edgespec.cli.prompt import asked
+from edgespec.cli.render import Screen
+from edgespec.cli.wording import loading_line
+from edgespec.errors import UsageError
+
+if TYPE_CHECKING:
+    from edgespec.api.types import LanguageModel, Message, Options
+    from edgespec.chat import ChatController
+    from edgespec.cli.pick import Pick
+    from edgespec.names import Resolved
+
+
+@click.command(short_help="Chat, or answer -p and piped text on stdout.")
+@chat_flags
+@log_flags
+@click.pass_obj
+def chat(doors: Doors, /, **given: Any) -> None:
+    """Chat in the terminal, or answer -p and piped text on stdout.
+
+    Without --target it takes a model that is installed, or offers the small
+    smollm2-135m. With -p, piped text becomes context before the prompt.
+    """
+    flags, screen = Flags(**given), Screen()
+    is_line_mode = flags.plain or os.environ.get("TERM") == "dumb"
+    question = asked(flags.prompt, reads_stdin=flags.prompt is not None or not flags.plain)
+    flags.options()  # a value without a meaning is told before anything is fetched
+    if question is not None:
+        _answer_once(screen, doors, flags, question)
+    elif flags.json:
+        raise UsageError("--json needs a prompt", hint='try: edgespec --json -p "your question"')
+    elif is_line_mode:
+        _converse(screen, doors, flags)
+    else:
+        _open_tui(screen, doors, flags)
+
+
+def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> None:
+    from edgespec.cli.answer import answer
+    from edgespec.cli.pick import pick
+
+    show_warnings(screen)
+    picked = pick(flags, screen)
+    options = flags.options(picked.advice(flags.think))
+    if options.sampling.seed is None:
+        # Chosen here, so that --json can name the seed that gives this answer again.
+        sampling = replace(options.sampling, seed=secrets.randbelow(2**32))
+        options = replace(options, sampling=sampling)
+    messages: list[Message] = []
+    if flags.system:
+        messages.append({"role": "system", "content": flags.system})
+    messages.append({"role": "user", "content": question})
+    model = _opened(doors, flags, picked, lambda p, f: screen.status(loading_line(p, f)))
+    try:
+        if notice := _thinking_notice(model, options):
+            screen.note(notice)
+        answer(screen, model, messages, options, as_json=flags.json, with_stats=flags.stats)
+    finally:
+        model.close()
+
+
+def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
+    from edgespec.cli.repl import repl, wait_for_model
+
+    show_warnings(screen)
+    chat = _conversation(screen, doors, flags)
+    try:
+        wait_for_model(screen, chat)
+        assert chat.model is not None
+        if notice := _thinking_notice(chat.model, chat.options):
+            screen.note(notice)
+        repl(screen, chat, with_stats=flags.stats)
+    finally:
+        chat.close()
+
+
+def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> None:
+    if not sys.stdout.isatty():
+        raise UsageError(
+            "a chat on the whole screen needs a terminal, and stdout is none",
+            hint='one answer: edgespec -p "your question"; line by line: edgespec --plain',
+        )
+    if flags.no_color:
+        os.environ["NO_COLOR"] = "1"  # Textual reads it when the app is made
+    from edgespec import paths
+
+    chat = _conversation(screen, doors, flags)
+    log_to_file(paths.state_dir() / "edgespec.log")
+    from edgespec.tui.app import EdgespecApp
+
+    EdgespecApp(chat).run()
+
+
+def _conversation(screen: Screen, doors: Doors, flags: Flags) -> "ChatController":
+    """A chat whose model is being loaded."""
+    from edgespec.chat import ChatController, LoadProgress
+    from edgespec.cli.pick import pick
+
+    picked = pick(flags, screen)
+    chat = ChatController(flags.options(picked.advice(flags.think)), system=flags.system)
+    chat.load(lambda tell: _opened(doors, flags, picked, lambda p, f: tell(LoadProgress(p, f))))
+    return chat
+
+
+def _opened(
+    doors: Doors, flags: Flags, picked: "Pick", progress: Callable[[str, float], None]
+) -> "LanguageModel":
+    return doors.load(
+        _name(picked.target),
+        draft=_name(picked.draft) if picked.draft else None,
+        drafter=picked.drafter,
+        n_ctx=flags.ctx,
+        n_threads=flags.threads,
+        progress=progress,
+    )
+
+
+def _name(resolved: "Resolved") -> str | Path:
+    model = resolved.model
+    return model if isinstance(model, Path) else model.id
+
+
+def _thinking_notice(model: "LanguageModel", options: "Options") -> str:
+    if options.think is None or model.description.can_think:
+        return ""
+    flag = "--think" if options.think else "--no-think"
+    return f"note: {model.description.target} cannot switch thinking, so {flag} changes nothing"

@@ -1,0 +1,40 @@
+"""`edgespec doctor`: what works on this machine, what does not, and what to do about it."""
+
+import click
+
+from edgespec.cli.flags import log_flags
+from edgespec.cli.render import Screen
+
+
+@click.command(short_help="Report what works here and what does not.")
+@click.option(
+    "--pair", nargs=2, metavar="TARGET DRAFT", help="Prove that drafting loses nothing with these."
+)
+@log_flags
+def doctor(pair: tuple[str, str] | None) -> int:
+    """Report build, devices, memory and models; or check a pair of models.
+
+    Exits with 1 when something needs mending.
+    """
+    if pair is not None:
+        return _check_pair(*pair)
+    from edgespec.doctor import report
+
+    screen, found = Screen(), report()
+    for section in found.sections:
+        screen.line(section.title)
+        for finding in section.findings:
+            mark = "!" if finding.is_problem else " "
+            screen.line(f" {mark} {finding.name:<18} {finding.value}")
+            if finding.hint:
+                screen.line(f"   {'':<18} hint: {finding.hint}")
+    return 1 if found.problems else 0
+
+
+def _check_pair(target: str, draft: str) -> int:
+    from edgespec.doctor import check_pair_on_models
+
+    screen, proof = Screen(), check_pair_on_models(target, draft)
+    for line in proof.lines:
+        screen.line(line)
+    return 0 if proof.is_lossless else 1

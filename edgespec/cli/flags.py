@@ -1,0 +1,170 @@
+"""The flags of `edgespec chat`: their names, their help, and the request they describe.
+
+Imports nothing heavy: `options` alone needs numpy, and imports it when it is called.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from edgespec.errors import UsageError
+
+if TYPE_CHECKING:
+    from edgespec.api.types import Options
+
+DRAFTERS = ("none", "model", "suffix", "suffix+model", "auto")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What was said on the command line; None where nothing was said."""
+
+    target: str | None
+    draft: str | None
+    drafter: str | None
+    draft_len: int | None
+    prompt: str | None
+    system: str | None
+    ctx: int | None
+    max_tokens: int | None
+    temp: float | None
+    top_k: int | None
+    top_p: float | None
+    min_p: float | None
+    typical_p: float | None
+    repeat_penalty: float | None
+    presence_penalty: float | None
+    frequency_penalty: float | None
+    seed: int | None
+    reproducible: bool
+    stop: tuple[str, ...]
+    think: bool | None
+    grammar: Path | None
+    json_schema: Path | None
+    json: bool
+    stats: bool
+    plain: bool
+    threads: int | None
+    offline: bool
+    yes: bool
+    no_color: bool
+
+    def options(self, advice: Mapping[str, float] = MappingProxyType({})) -> "Options":
+        """The request: what was said, else the publisher's advice, else plain defaults.
+
+        Raises: `UsageError` for a value out of range or an unreadable file.
+        """
+        from edgespec.api.types import Options
+        from edgespec.core import Sampling
+
+        if self.grammar and self.json_schema:
+            raise UsageError("--grammar and --json-schema exclude each other", hint="give one")
+        shaping = {
+            "temperature": self.temp,
+            "top_k": self.top_k,
+            "top_p": self.top_p,
+            "min_p": self.min_p,
+            "typical_p": self.typical_p,
+            "repeat_penalty": self.repeat_penalty,
+            "presence_penalty": self.presence_penalty,
+            "frequency_penalty": self.frequency_penalty,
+            "seed": self.seed,
+        }
+        said: dict[str, Any] = {**advice, **{k: v for k, v in shaping.items() if v is not None}}
+        return Options(
+            sampling=Sampling(**said, reproducible=self.reproducible),
+            max_tokens=self.max_tokens,
+            stop=self.stop,
+            draft_len=self.draft_len,
+            think=self.think,
+            grammar=_text_of(self.grammar),
+            json_schema=_text_of(self.json_schema),
+        )
+
+
+def _text_of(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not a text file in UTF-8 ({error.reason})") from error
+
+
+_FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_COUNT = click.IntRange(min=0)
+_SOME = click.IntRange(min=1)
+
+_MODELS = (
+    click.option("-t", "-m", "--target", metavar="MODEL", help="Catalogue id or GGUF file."),
+    click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto."),
+    click.option("--drafter", type=click.Choice(DRAFTERS), help="How to draft. Default: auto."),
+    click.option("--draft-len", type=_SOME, metavar="N", help="Most draft tokens per step."),
+    click.option("-c", "--ctx", type=_SOME, metavar="N", help="Context length in tokens."),
+    click.option("--threads", type=_SOME, metavar="N", help="CPU threads. Default: the cores."),
+)
+_REQUEST = (
+    click.option("-p", "--prompt", metavar="TEXT", help="Answer this on stdout and exit."),
+    click.option("-s", "--system", metavar="TEXT", help="System prompt."),
+    click.option("-n", "--max-tokens", type=_COUNT, metavar="N", help="Longest answer."),
+    click.option("--stop", multiple=True, metavar="TEXT", help="End before TEXT (repeatable)."),
+    click.option("--think/--no-think", default=None, help="Reason first, where the model can."),
+    click.option("--grammar", type=_FILE, metavar="FILE", help="GBNF grammar of the answer."),
+    click.option("--json-schema", type=_FILE, metavar="FILE", help="JSON schema of the answer."),
+)
+_SAMPLING = (
+    click.option("--temp", type=float, metavar="T", help="Temperature; 0 is greedy."),
+    click.option("--top-k", type=int, metavar="K", help="Keep the K likeliest; 0 is off."),
+    click.option("--top-p", type=float, metavar="P", help="Nucleus; 1 is off."),
+    click.option("--min-p", type=float, metavar="P", help="Drop below P x the best; 0 is off."),
+    click.option("--typical-p", type=float, metavar="P", help="Locally typical; 1 is off."),
+    click.option("--repeat-penalty", type=float, metavar="X", help="1 is off."),
+    click.option("--presence-penalty", type=float, metavar="X", help="0 is off."),
+    click.option("--frequency-penalty", type=float, metavar="X", help="0 is off."),
+    click.option("--seed", type=int, metavar="N", help="Default: a new one each time."),
+    click.option("--reproducible", is_flag=True, help="Same seed, same text, any drafter."),
+)
+_OUTPUT = (
+    click.option("--json", is_flag=True, help="Print one JSON object instead of the text."),
+    click.option("--stats", is_flag=True, help="Speed and acceptance on stderr."),
+    click.option("--plain", is_flag=True, help="Line by line, without a full-screen UI."),
+    click.option("--no-color", is_flag=True, help="No colours; so does NO_COLOR=1."),
+    click.option("--offline", is_flag=True, help="Use no network."),
+    click.option("-y", "--yes", is_flag=True, help="Download without asking."),
+)
+
+
+def chat_flags(function: F) -> F:
+    """Give a command every flag of `Flags`, in reading order."""
+    for option in reversed((*_MODELS, *_REQUEST, *_SAMPLING, *_OUTPUT)):
+        function = option(function)
+    return function
+
+
+def log_flags(function: F) -> F:
+    """-v and --debug, which every command has: they act at once and pass nothing on."""
+    verbose = click.option(
+        "-v", "--verbose", is_flag=True, expose_value=False, callback=_log_at("INFO"),
+        help="Log to stderr.",
+    )  # fmt: skip
+    debug = click.option(
+        "--debug", is_flag=True, expose_value=False, callback=_log_at("DEBUG"),
+        help="Log everything; show tracebacks.",
+    )  # fmt: skip
+    return verbose(debug(function))
+
+
+def _log_at(level: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def act(ctx: click.Context, parameter: click.Parameter, is_set: bool) -> None:
+        if is_set:
+            from edgespec.cli.logs import log_to_stderr
+
+            log_to_stderr(level)
+
+    return act

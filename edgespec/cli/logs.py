@@ -1,0 +1,68 @@
+"""Where log records go: stderr, or a file while the TUI owns the screen.
+
+Without -v only edgespec's own warnings are shown, as notes: llama.cpp's records say little to a
+person, and its errors come back as exceptions.
+"""
+
+import logging
+import sys
+from pathlib import Path
+
+from edgespec.cli.render import Screen
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class _Notes(logging.Handler):
+    """Shows a warning as a note among the other talk on stderr."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(logging.WARNING)
+        self._screen = screen
+        self.addFilter(lambda record: not record.name.startswith("edgespec.llama"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._screen.note(f"note: {record.getMessage()}")
+
+
+class _Records(logging.StreamHandler):  # type: ignore[type-arg]
+    """Shows whole records, as -v asks."""
+
+
+def show_warnings(screen: Screen) -> None:
+    """Show warnings as notes, unless -v or --debug shows every record already."""
+    logger = logging.getLogger("edgespec")
+    has_records = any(isinstance(handler, _Records) for handler in logger.handlers)
+    _drop(logger, _Notes)
+    if not has_records:
+        logger.addHandler(_Notes(screen))
+
+
+def log_to_stderr(level: str) -> None:
+    """Show edgespec's and llama.cpp's records from `level` on; the lower of two levels wins."""
+    logger = logging.getLogger("edgespec")
+    _drop(logger, _Records)
+    handler = _Records(sys.stderr)
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    logger.addHandler(handler)
+    wanted = logging.getLevelNamesMapping()[level]
+    logger.setLevel(min(wanted, logger.level) if logger.level else wanted)
+
+
+def log_to_file(path: Path) -> None:
+    """Send what -v and --debug would show to a file: the terminal belongs to the TUI now."""
+    logger = logging.getLogger("edgespec")
+    _drop(logger, _Notes)
+    if not _drop(logger, _Records):
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    logger.addHandler(handler)
+
+
+def _drop(logger: logging.Logger, kind: type[logging.Handler]) -> bool:
+    dropped = [handler for handler in logger.handlers if isinstance(handler, kind)]
+    for handler in dropped:
+        logger.removeHandler(handler)
+    return bool(dropped)

@@ -1,0 +1,177 @@
+"""Which models a chat uses, and getting those that are not here: after a question, or with -y."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgespec import paths
+from edgespec.catalogue import Catalogue, ModelSpec, load_catalogue
+from edgespec.cli.fetch import Shown, fetch, sources
+from edgespec.cli.flags import Flags
+from edgespec.cli.prompt import is_watched
+from edgespec.cli.render import Screen
+from edgespec.errors import EdgespecError, ModelNotFound, UsageError
+from edgespec.names import Resolved, resolve
+from edgespec.store import described, gigabytes, installed, list_installed
+from edgespec.store.hub import is_offline
+
+STARTER = "smollm2-135m"
+"""Offered where there is no model: small, and on the Python package index."""
+_NEEDS_DRAFT = ("model", "suffix+model")
+_LEAVES_DRAFT_IDLE = ("none", "suffix")
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Models that are on this machine, and how to draft."""
+
+    target: Resolved
+    draft: Resolved | None
+    drafter: str
+
+    def advice(self, think: bool | None) -> dict[str, float]:
+        """The publisher's sampling for the target; nothing for a file of the person's own."""
+        model = self.target.model
+        if not isinstance(model, ModelSpec):
+            return {}
+        return model.advice(think=think is not False).given()
+
+
+def pick(flags: Flags, screen: Screen) -> Pick:
+    """Resolve the names, fetch what is missing and allowed. Raises: what stood in the way."""
+    catalogue = load_catalogue()
+    target = _target(flags, screen, catalogue)
+    draft = _draft(flags, screen, catalogue, target)
+    picked = Pick(target, draft, flags.drafter or "auto")
+    models = [resolved.model for resolved in (target, draft) if resolved is not None]
+    provide(screen, [m for m in models if isinstance(m, ModelSpec)], flags)
+    _remember(target)
+    return picked
+
+
+def provide(screen: Screen, specs: Sequence[ModelSpec], flags: Flags) -> None:
+    """Fetch those of `specs` that are not here. Raises: `ModelNotFound` when nobody agreed."""
+    missing = [spec for spec in specs if installed(spec, Shown(screen)) is None]
+    if not missing:
+        return
+    must_ask = not flags.yes and not flags.offline and not is_offline()
+    if must_ask and is_watched():
+        _ask(screen, missing)
+    elif must_ask:
+        raise ModelNotFound(
+            f"{_are_missing(missing)}, and nobody is there to ask",
+            hint=f"add -y to fetch what is missing, or: {_pulls(missing)}",
+        )
+    for spec in missing:
+        fetch(screen, spec, offline=flags.offline)
+
+
+def _ask(screen: Screen, missing: list[ModelSpec]) -> None:
+    screen.note(f"{_are_missing(missing)}.")
+    total = sum(spec.planning_bytes or 0 for spec in missing)
+    if not screen.ask(f"Fetch {gigabytes(total)}?"):
+        raise ModelNotFound(
+            f"{' and '.join(spec.id for spec in missing)} had to be fetched",
+            hint=f"later: {_pulls(missing)}",
+        )
+
+
+def _are_missing(missing: list[ModelSpec]) -> str:
+    what = " and ".join(f"{spec.id} ({described(spec)}, from {sources(spec)})" for spec in missing)
+    return f"{what} {'is' if len(missing) == 1 else 'are'} not on this machine"
+
+
+def _pulls(missing: list[ModelSpec]) -> str:
+    return "   ".join(f"edgespec pull {spec.id}" for spec in missing)
+
+
+def _target(flags: Flags, screen: Screen, catalogue: Catalogue) -> Resolved:
+    if flags.target is not None:
+        return _resolved(flags.target, screen, catalogue)
+    chosen = _last_used(catalogue) or _largest_that_fits(catalogue)
+    if chosen is not None:
+        screen.note(f"using {chosen.name}; --target MODEL chooses another")
+        return chosen
+    return resolve(STARTER, catalogue)
+
+
+def _resolved(name: str, screen: Screen, catalogue: Catalogue) -> Resolved:
+    resolved = resolve(name, catalogue)
+    if resolved.notice:
+        screen.note(f"note: {resolved.notice}")
+    if isinstance(resolved.model, ModelSpec) and resolved.model.kind == "head":
+        raise UsageError(
+            f"{resolved.name} is a draft head inside another model, not a model by itself",
+            hint="edgespec models shows which models can be used",
+        )
+    return resolved
+
+
+def _draft(flags: Flags, screen: Screen, catalogue: Catalogue, target: Resolved) -> Resolved | None:
+    said = flags.draft or "auto"
+    if said == "off":
+        if flags.drafter in _NEEDS_DRAFT:
+            raise UsageError(f"--draft off and --drafter {flags.drafter} exclude each other")
+        return None
+    if said != "auto":
+        if flags.drafter in _LEAVES_DRAFT_IDLE:
+            raise UsageError(
+                f"--drafter {flags.drafter} drafts without a draft model, so --draft {said} "
+                "has no use",
+                hint="leave one of them out",
+            )
+        return _resolved(said, screen, catalogue)
+    if flags.drafter in _LEAVES_DRAFT_IDLE:
+        return None
+    return _known_draft(flags, catalogue, target)
+
+
+def _known_draft(flags: Flags, catalogue: Catalogue, target: Resolved) -> Resolved | None:
+    """The best of the target's known drafts that is here; not here only if it was asked for."""
+    is_known = isinstance(target.model, ModelSpec)
+    known = catalogue.drafts_of(target.model) if isinstance(target.model, ModelSpec) else ()
+    if here := list_installed(known):
+        return Resolved(here[0].spec)
+    if flags.drafter not in _NEEDS_DRAFT:
+        return None
+    if not known:
+        why = "the catalogue knows none for" if is_known else "none is known for a file,"
+        raise UsageError(
+            f"--drafter {flags.drafter} needs a draft model, and {why} {target.name}",
+            hint="name one: --draft MODEL",
+        )
+    return Resolved(known[0])
+
+
+def _largest_that_fits(catalogue: Catalogue) -> Resolved | None:
+    import psutil
+
+    here = list_installed(spec for spec in catalogue if spec.kind == "model")
+    # Weights are not all: a tenth more for the context and what computing needs.
+    room = psutil.virtual_memory().available / 1.1
+    fitting = [found for found in here if found.size_bytes < room]
+    best = max(fitting or here, key=lambda found: found.size_bytes, default=None)
+    return Resolved(best.spec) if best else None
+
+
+def _last_used(catalogue: Catalogue) -> Resolved | None:
+    try:
+        last = resolve(_last_file().read_text(encoding="utf-8").strip(), catalogue)
+    except (OSError, UnicodeDecodeError, EdgespecError):
+        return None  # none yet, or no longer there
+    is_here = not isinstance(last.model, ModelSpec) or list_installed([last.model])
+    return Resolved(last.model) if is_here else None
+
+
+def _remember(target: Resolved) -> None:
+    model = target.model
+    name = model.id if isinstance(model, ModelSpec) else str(model.absolute())
+    try:
+        _last_file().parent.mkdir(parents=True, exist_ok=True)
+        _last_file().write_text(name + "\n", encoding="utf-8")
+    except OSError:
+        return  # a home that cannot be written to: the next start chooses by size
+
+
+def _last_file() -> Path:
+    return paths.state_dir() / "last-target"

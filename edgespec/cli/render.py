@@ -1,0 +1,155 @@
+"""Everything the CLI prints: stdout carries the answer, stderr carries the talk about it.
+
+The only module that prints. Knows no model and no command.
+"""
+
+import contextlib
+import importlib
+import os
+import shutil
+import sys
+from typing import TextIO
+
+from edgespec.text.clean import CleanStream, clean
+
+
+class ReaderGone(Exception):
+    """The process that read our output has closed it: there is nobody left to talk to."""
+
+
+class Screen:
+    """stdout and stderr of one command.
+
+    Output never fails on an encoding (a character it lacks is written as its escape). What goes
+    to a terminal is stripped of control characters; a pipe or a file gets the text as it is.
+    """
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self._out = out if out is not None else sys.stdout
+        self._err = err if err is not None else sys.stderr
+        for stream in (self._out, self._err):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        self._held = ""
+        self._cleaner = CleanStream()
+        self._has_status = False
+
+    @property
+    def is_out_terminal(self) -> bool:
+        """Whether a person watches stdout."""
+        return _is_terminal(self._out)
+
+    @property
+    def is_err_terminal(self) -> bool:
+        """Whether a person watches stderr."""
+        return _is_terminal(self._err)
+
+    @property
+    def speaks_utf8(self) -> bool:
+        """Whether stdout can show every character."""
+        return (getattr(self._out, "encoding", None) or "").lower().replace("-", "") == "utf8"
+
+    def answer(self, text: str) -> None:
+        """Append to the answer. Newlines at its end wait until `end_answer` or more text."""
+        text = self._held + (self._cleaner.feed(text) if self.is_out_terminal else text)
+        body = text.rstrip("\n")
+        self._held = text[len(body) :]
+        self._write_out(body)
+
+    def end_answer(self) -> None:
+        """Finish the answer with exactly one newline."""
+        self._held, self._cleaner = "", CleanStream()
+        self._write_out("\n")
+
+    def line(self, text: str = "") -> None:
+        """One line of data on stdout."""
+        self._write_out((clean(text) if self.is_out_terminal else text) + "\n")
+
+    def note(self, text: str = "") -> None:
+        """One line of talk on stderr."""
+        self._write_err(clean(text) + "\n")
+
+    def error(self, message: str, hint: str = "") -> None:
+        """A failure: what happened in one sentence, then what to do about it."""
+        self.note(f"edgespec: {message}")
+        if hint:
+            self.note(f"hint: {hint}")
+
+    def status(self, text: str) -> None:
+        """A line that the next output replaces; only where a person watches stderr."""
+        if not self.is_err_terminal or os.environ.get("TERM") == "dumb":
+            return
+        width = shutil.get_terminal_size().columns
+        self._write_err(clean(text)[: width - 1])
+        self._has_status = True
+
+    def ask(self, question: str) -> bool:
+        """Whether the person at the terminal agrees; Enter means yes, end of input no."""
+        self._write_err(f"{clean(question)} [Y/n] ")
+        reply = sys.stdin.readline()
+        return bool(reply) and reply.strip().lower() in ("", "y", "yes")
+
+    def read_line(self, prompt: str) -> str | None:
+        """A line typed by the person, without its newline; None at the end of input.
+
+        Piped lines are read without showing the prompt.
+        """
+        self._erase_status()
+        is_typed = sys.stdin.isatty()
+        if is_typed:
+            with contextlib.suppress(ImportError):  # not on Windows: there the console edits
+                importlib.import_module("readline")
+        try:
+            return input(prompt if is_typed else "")
+        except EOFError:
+            return None
+
+    def _write_out(self, text: str) -> None:
+        self._erase_status()
+        _write(self._out, text)
+
+    def _write_err(self, text: str) -> None:
+        self._erase_status()
+        _write(self._err, text)
+
+    def _erase_status(self) -> None:
+        if self._has_status:
+            self._has_status = False
+            _write(self._err, "\r\x1b[K")
+
+
+def open_standard_streams() -> None:
+    """Give a process that was started with closed streams a null device in their place.
+
+    Otherwise the next file opened, a model say, would become file descriptor 1 or 2.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def drop_output() -> None:
+    """Let what is still buffered for a closed pipe go nowhere, in silence."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(null, stream.fileno())
+    os.close(null)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return not stream.closed and stream.isatty()
