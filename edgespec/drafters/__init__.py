@@ -1,0 +1,69 @@
+"""The registry of drafters: a new one is a file in this package and a line in `DRAFTERS`.
+
+Drafters know no engine: a draft model comes in as a `core.Session`. Importing this module costs
+nothing, so that a command line can list the names.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from edgespec.errors import UsageError
+
+if TYPE_CHECKING:  # core imports numpy, 60 ms that `edgespec --help` need not pay
+    from edgespec.core import Drafter, Session
+
+DRAFTERS = {
+    "none": "edgespec.drafters.none:NoDrafter",
+    "model": "edgespec.drafters.model:ModelDrafter",
+    "suffix": "edgespec.drafters.suffix:SuffixDrafter",
+    "suffix+model": "edgespec.drafters.suffix_model:SuffixModelDrafter",
+}
+"""Name to "module:class"."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrafterInputs:
+    """What drafters are built from; each takes what it needs."""
+
+    n_vocab: int
+    """The target's vocabulary: no draft holds an id beyond it."""
+    is_eog: Callable[[int], bool]
+    """Whether a token ends a generation; such a token ends a draft, as its last one."""
+    session: "Session | None" = None
+    """The draft model's."""
+
+
+class DrafterClass(Protocol):
+    """What the registry's entries are."""
+
+    needs_draft_model: bool
+    is_pure: bool
+    """Drafts depend on `context` alone, whatever was drafted before."""
+
+    def __call__(self, inputs: DrafterInputs) -> "Drafter":
+        """A drafter for one loaded target."""
+        ...
+
+
+def find(name: str) -> DrafterClass:
+    """The drafter class called `name`. Raises: `UsageError`."""
+    if name not in DRAFTERS:
+        raise UsageError(
+            f"there is no drafter {name!r}", hint=f"choose from: {', '.join(DRAFTERS)}"
+        )
+    module, _, attribute = DRAFTERS[name].partition(":")
+    found: DrafterClass = getattr(import_module(module), attribute)
+    return found
+
+
+def create(name: str, inputs: DrafterInputs) -> "Drafter":
+    """The drafter called `name`. Raises: `UsageError`, also when it lacks its draft model."""
+    drafter_class = find(name)
+    if drafter_class.needs_draft_model and inputs.session is None:
+        raise UsageError(
+            f"the drafter {name!r} needs a draft model",
+            hint="name one with --draft, or take --drafter suffix, which needs none",
+        )
+    return drafter_class(inputs)

@@ -1,0 +1,126 @@
+"""The suffix automaton: every substring of a growing token sequence, in linear space.
+
+Owns the index; knows no drafts. Appending costs O(1) amortised, and the longest suffix that
+occurred before, of any length, falls out of the construction: it is the new state's suffix link.
+
+States come in two kinds and share one numbering, so that most of them need no edge table: 2n is
+the prefix of n tokens, 2n + 1 the clone that appending token n may have made. A prefix is
+followed by the next prefix, which `tokens` says already; only branching states hold a dict.
+Measured on source code (Python 3.11, one core): 2 us and 275 bytes per token.
+
+Source: Blumer et al. 1985; as a drafter: Hu et al. 2024 (arXiv 2411.10666).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_ROOT = 0
+_TOLD = range(64)
+"""How many suffixes learn of a new occurrence. Text of period 1 has as many as it has tokens;
+beyond the longest 64, a suffix may report an occurrence that is not the latest."""
+_RECENCY = 0.1
+"""Weight of the newest observation in `single_hit_rate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The longest suffix of the sequence that occurred before; length 0: there is none."""
+
+    length: int
+    end: int
+    """Index after its latest earlier occurrence: `tokens[end]` is what followed it."""
+
+
+class SuffixAutomaton:
+    """Index of one sequence; append-only."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self.single_hit_rate = 0.25
+        """How often, lately, a match of one token was continued as before."""
+        self._matched = _ROOT
+        self._match_end = 0
+        # By state. An int edge n means "as prefix n": tokens[n >> 1] leads to state n + 2.
+        self._edges: list[int | dict[int, int]] = [_ROOT, _ROOT]
+        self._links = [-1, -1]
+        self._lengths = [0, 0]
+        self._ends = [0, 0]
+
+    @property
+    def match(self) -> Match:
+        """The longest suffix that occurred before."""
+        return Match(self._lengths[self._matched], self._match_end)
+
+    def extend(self, tokens: Iterable[int]) -> None:
+        """Append `tokens`, which makes `match` that of the new end."""
+        for token in tokens:
+            if self._lengths[self._matched] == 1:
+                is_hit = self.tokens[self._match_end] == token
+                self.single_hit_rate += (is_hit - self.single_hit_rate) * _RECENCY
+            self._append(token)
+
+    def _append(self, token: int) -> None:
+        known, ends, links = self.tokens, self._ends, self._links
+        last = 2 * len(known)
+        known.append(token)
+        end = len(known)
+        current = 2 * end
+        self._edges += (current, current)
+        self._lengths += (end, 0)
+        ends += (end, 0)
+        links += (_ROOT, _ROOT)
+        links[current] = state = self._linked(links[last], token, current)
+        self._matched, self._match_end = state, ends[state]
+        for _ in _TOLD:
+            if state == _ROOT:
+                break
+            ends[state] = end
+            state = links[state]
+
+    def _linked(self, state: int, token: int, current: int) -> int:
+        """The state of the longest suffix of `current` that occurred before.
+
+        `state` holds the suffixes before `token`, longest first: those that were never followed
+        by it are now, and the first that was decides.
+        """
+        known, edges, links, lengths = self.tokens, self._edges, self._links, self._lengths
+        while state >= 0:
+            out = edges[state]
+            if isinstance(out, int):
+                if known[out >> 1] == token:
+                    target = out + 2
+                    break
+                edges[state] = {known[out >> 1]: out + 2, token: current}
+            elif token in out:
+                target = out[token]
+                break
+            else:
+                out[token] = current
+            state = links[state]
+        else:
+            return _ROOT
+        if lengths[target] == lengths[state] + 1:
+            return target
+        self._split(target, current + 1, state, token)
+        return current + 1
+
+    def _split(self, target: int, clone: int, state: int, token: int) -> None:
+        """Move the suffixes of `target` up to `state` + `token` to `clone`: they end here too."""
+        known, edges, links = self.tokens, self._edges, self._links
+        out = edges[target]
+        edges[clone] = out if isinstance(out, int) else out.copy()
+        self._lengths[clone] = self._lengths[state] + 1
+        self._ends[clone] = self._ends[target]
+        links[clone] = links[target]
+        links[target] = clone
+        while state >= 0:
+            out = edges[state]
+            if isinstance(out, int):
+                if out + 2 != target or known[out >> 1] != token:
+                    break
+                edges[state] = {token: clone}
+            elif out.get(token) == target:
+                out[token] = clone
+            else:
+                break
+            state = links[state]

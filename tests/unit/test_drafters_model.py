@@ -1,0 +1,257 @@
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from edgespec.core import Dist, Draft, Row, Sampling
+from edgespec.drafters import DrafterInputs
+from edgespec.drafters import model as model_module
+from edgespec.drafters.model import ModelDrafter, fitted, top_probability
+from edgespec.sampling.sampler import RequestSampler
+from tests.fakes import NumpyLM, tokens_of
+
+N_VOCAB = 8
+GREEDY = Sampling()
+PROMPT = [1, 2, 3, 4, 5]
+
+
+def sure_lm(*, n_ctx: int = 1024, faults: Sequence[int] = ()) -> NumpyLM:
+    """A model that is always sure of its next token."""
+    return NumpyLM(N_VOCAB, scale=60.0, n_ctx=n_ctx, faults=faults)
+
+
+def model_drafter(lm: NumpyLM, eog: int = -1, n_vocab: int = N_VOCAB) -> ModelDrafter:
+    return ModelDrafter(DrafterInputs(n_vocab, lambda token: token == eog, lm))
+
+
+def draft_of(
+    drafter: ModelDrafter, context: list[int], k: int = 4, params: Sampling = GREEDY
+) -> Draft:
+    return drafter.draft(tokens_of(*context), k, RequestSampler(params, N_VOCAB))
+
+
+def long_text(n: int) -> list[int]:
+    rng = np.random.default_rng(5)
+    return [int(token) for token in rng.integers(0, N_VOCAB, n)]
+
+
+def test_draft_is_what_the_draft_model_would_say() -> None:
+    lm = sure_lm()
+
+    draft = draft_of(model_drafter(lm), PROMPT)
+
+    assert list(draft.tokens) == lm.greedy(PROMPT, 4)
+
+
+def test_draft_stops_before_the_first_unsure_token() -> None:
+    lm = sure_lm()
+    sure = lm.greedy(PROMPT, 2)
+    lm._rows[tuple([*PROMPT, *sure][-3:])] = np.zeros(N_VOCAB, np.float32)
+
+    draft = draft_of(model_drafter(lm), PROMPT)
+
+    assert list(draft.tokens) == sure
+
+
+def test_draft_stops_when_small_doubts_add_up() -> None:
+    lm = sure_lm()
+    row = np.log(np.array([0.6, *[0.4 / 7] * 7])).astype(np.float32)
+    for tokens in ([3, 4, 5], [4, 5, 0], [5, 0, 0], [0, 0, 0]):
+        lm._rows[tuple(tokens)] = row
+
+    draft = draft_of(model_drafter(lm), PROMPT, k=8)
+
+    assert draft.tokens == (0, 0)  # 0.6 ** 2 >= 0.3 > 0.6 ** 3
+
+
+def test_length_of_a_sampled_draft_ignores_the_token_that_is_drawn_last() -> None:
+    lm = NumpyLM(N_VOCAB, scale=1.5, order=1)
+    row = np.log(np.array([0.5, 0.3, 0.2, *[1e-9] * 5])).astype(np.float32)
+    lm._rows[(5,)] = row
+
+    firsts = [
+        draft_of(model_drafter(lm), PROMPT, 1, Sampling(temperature=1.0, seed=seed)).tokens
+        for seed in range(400)
+    ]
+
+    counts = [firsts.count((token,)) for token in range(3)]
+    assert sum(counts) == 400
+    # 5 sigma of the binomial with 400 draws: false alarm below 1e-5.
+    assert np.all(np.abs(np.array(counts) - [200, 120, 80]) < 50)
+
+
+def test_sampled_draft_keeps_the_distributions_it_drew_from() -> None:
+    lm, warm = NumpyLM(N_VOCAB, scale=3.0), Sampling(temperature=0.8, top_k=4, seed=11)
+
+    draft = draft_of(model_drafter(lm), PROMPT, 3, warm)
+
+    assert len(draft.dists) == len(draft) > 0
+    for i, q in enumerate(draft.dists):
+        history = tokens_of(*PROMPT, *draft.tokens[:i])
+        expected = RequestSampler(warm, N_VOCAB).dist(lm.row(history.tolist()), history)
+        assert np.array_equal(q.ids, expected.ids)
+        assert np.array_equal(q.probs, expected.probs)
+
+
+def test_penalties_see_the_tokens_drafted_so_far() -> None:
+    lm = sure_lm()
+    lm._rows = {(5,): _row(3), (3,): _row(3, 4)}
+    lm._order = 1
+    once = Sampling(presence_penalty=50.0)
+
+    draft = draft_of(model_drafter(lm), [5], 2, once)
+
+    assert draft.tokens[:2] == (3, 4)
+
+
+def _row(*best_first: int) -> Row:
+    row = np.full(N_VOCAB, -100.0, np.float32)
+    row[list(best_first)] = [10 - 0.1 * i for i in range(len(best_first))]
+    return row
+
+
+def test_draft_ends_with_the_end_of_generation() -> None:
+    lm = sure_lm()
+    said = lm.greedy(PROMPT, 6)
+    eog = said[2]
+
+    draft = draft_of(model_drafter(lm, eog), PROMPT, 6)
+
+    assert list(draft.tokens) == said[: said.index(eog) + 1]
+
+
+def test_accepted_draft_is_not_decoded_again() -> None:
+    lm = sure_lm()
+    drafter = model_drafter(lm)
+    draft = draft_of(drafter, PROMPT)
+    before = lm.n_decoded
+
+    draft_of(drafter, [*PROMPT, *draft.tokens, 0])
+
+    # The last draft token was never fed, the target's own token is new, then 3 more to draft 4.
+    assert lm.n_decoded - before == 2 + 3
+
+
+def test_refused_draft_costs_only_the_new_token() -> None:
+    lm = sure_lm()
+    drafter = model_drafter(lm)
+    refused = draft_of(drafter, PROMPT).tokens[0]
+    before = lm.n_decoded
+
+    draft_of(drafter, [*PROMPT, (refused + 1) % N_VOCAB])
+
+    assert lm.n_decoded - before == 1 + 3
+
+
+def test_draft_never_holds_ids_beyond_the_targets_vocabulary() -> None:
+    lm = NumpyLM(N_VOCAB + 4, scale=8.0)
+    drafter = model_drafter(lm)
+    warm = Sampling(temperature=2.0, seed=1)
+
+    drafted = [token for n in range(1, 40) for token in draft_of(drafter, [0] * n, 4, warm).tokens]
+
+    assert drafted
+    assert max(drafted) < N_VOCAB
+
+
+def test_row_of_a_smaller_vocabulary_is_filled_with_impossible_tokens() -> None:
+    row = np.zeros(3, np.float32)
+
+    assert fitted(row, 5).tolist() == [0, 0, 0, -np.inf, -np.inf]
+
+
+def test_top_probability_of_a_point_mass_is_its_share_of_the_row() -> None:
+    row = np.log(np.array([0.5, 0.25, 0.25])).astype(np.float32)
+
+    assert top_probability(row, Dist.point(0)) == pytest.approx(0.5)
+    assert top_probability(row, Dist.point(1)) == pytest.approx(0.25)
+
+
+def test_long_context_is_read_in_slices_over_steps_without_drafts() -> None:
+    lm, context = sure_lm(), long_text(300)
+    drafter = model_drafter(lm)
+
+    steps = [len(draft_of(drafter, context + [0] * n)) for n in range(4)]
+    first_reads = lm.n_decoded
+
+    assert steps == [0, 0, 4, 4]
+    assert first_reads < 300 + 4 * 8
+
+
+def test_only_a_window_of_a_very_long_context_is_read() -> None:
+    lm, context = sure_lm(n_ctx=4096), long_text(3000)
+    drafter = model_drafter(lm)
+
+    drafts = [draft_of(drafter, context) for _ in range(8)]
+
+    assert list(drafts[-1].tokens) == lm.greedy(context, 4)
+    assert lm.n_decoded < model_module._WINDOW + 8 * 8
+
+
+def test_draft_goes_on_beyond_the_draft_models_own_context() -> None:
+    lm = sure_lm(n_ctx=64)
+    drafter = model_drafter(lm)
+    context = long_text(20)
+
+    drafted = 0
+    for _ in range(60):
+        draft = draft_of(drafter, context)
+        drafted += len(draft)
+        assert list(draft.tokens) == lm.greedy(context, len(draft))
+        context = [*context, *lm.greedy(context, 5)]
+
+    assert drafted == 4 * 60
+    assert lm.n_decoded < 3 * len(context)
+
+
+def test_window_begins_with_the_first_token_of_the_context() -> None:
+    lm = sure_lm(n_ctx=64)
+    context = [7, *long_text(200)]
+
+    draft_of(model_drafter(lm), context)
+
+    assert lm._resident[0] == 7
+    assert lm._resident[1:33] == context[-32:]
+
+
+def test_other_short_conversation_is_read_from_its_start_after_a_long_one() -> None:
+    lm = sure_lm(n_ctx=64)
+    drafter = model_drafter(lm)
+    draft_of(drafter, long_text(200))
+
+    draft_of(drafter, PROMPT * 3)
+
+    assert lm._resident[:15] == PROMPT * 3
+
+
+def test_draft_keeps_what_was_drawn_when_a_decode_fails(caplog: pytest.LogCaptureFixture) -> None:
+    lm = sure_lm(faults=(2,))
+    drafter = model_drafter(lm)
+
+    with caplog.at_level(logging.ERROR):
+        draft = draft_of(drafter, PROMPT)
+
+    assert list(draft.tokens) == lm.greedy(PROMPT, 2)
+    assert drafter.note == ""
+
+
+def test_drafter_works_again_after_a_failed_decode() -> None:
+    lm = sure_lm(faults=(0,))
+    drafter = model_drafter(lm)
+    draft_of(drafter, PROMPT)
+
+    draft = draft_of(drafter, PROMPT)
+
+    assert list(draft.tokens) == lm.greedy(PROMPT, 4)
+
+
+def test_drafter_gives_up_with_a_note_when_decodes_keep_failing() -> None:
+    lm = sure_lm(faults=range(100))
+    drafter = model_drafter(lm)
+
+    drafts = [draft_of(drafter, PROMPT) for _ in range(10)]
+
+    assert drafts == [Draft()] * 10
+    assert "failed 3 times in a row" in drafter.note
+    assert lm.n_calls == 3
