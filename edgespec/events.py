@@ -46,11 +46,10 @@ class Step:
     @property
     def sources(self) -> tuple[Source, ...]:
         """Where each committed token came from."""
-        own = len(self.tokens) - self.accepted
-        last: Source = "plain"
+        own: Source = "plain"
         if self.draft:
-            last = "bonus" if self.accepted == self.drafted else "recovered"
-        return ("accepted",) * self.accepted + (last,) * own
+            own = "bonus" if self.accepted == self.drafted else "recovered"
+        return tuple("accepted" if i < self.accepted else own for i in range(len(self.tokens)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""llama.cpp behind Python: models, caches, devices. Only `binding` imports llama_cpp."""

@@ -1,0 +1,139 @@
+"""The only importer of llama_cpp: the native library, its log, and what upstream left unbound.
+
+Low-level API only: `llama_cpp.Llama` is no base, it keeps n_ctx × n_vocab scores and ignores
+refused removals.
+"""
+
+import ctypes
+import functools
+import json
+import logging
+import threading
+from typing import Any, Final
+
+from edgespec.engine.threads import set_wait_policy
+from edgespec.errors import EngineError, UsageError
+
+TESTED_VERSION: Final = "0.3.36"
+STATE_PARTIAL_ONLY: Final = 1  # llama.h LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+FLASH_ATTN_AUTO: Final = -1
+FLASH_ATTN_ENABLED: Final = 1
+
+_log = logging.getLogger("edgespec.llama")
+
+
+@functools.cache
+def lib() -> Any:
+    """The module `llama_cpp.llama_cpp`, loaded once: wait policy before, log bridge after.
+
+    Raises: `EngineError` when the package is missing, of another version, or cannot be loaded.
+    """
+    set_wait_policy()
+    try:
+        import llama_cpp
+        from llama_cpp import llama_cpp as native
+    except (ImportError, OSError, RuntimeError) as error:
+        raise EngineError(
+            f"llama-cpp-python could not be loaded: {error}",
+            hint=f"pip install llama-cpp-python=={TESTED_VERSION}",
+        ) from error
+    if llama_cpp.__version__ != TESTED_VERSION:
+        # The ctypes structures must match the native ones byte for byte: no other version is safe.
+        raise EngineError(
+            f"llama-cpp-python {llama_cpp.__version__} is installed, but edgespec was tested with "
+            f"{TESTED_VERSION} only",
+            hint=f"pip install llama-cpp-python=={TESTED_VERSION}",
+        )
+    native.llama_log_set(_bridge(native), ctypes.c_void_p(0))
+    native.llama_backend_init()
+    return native
+
+
+def error_tail() -> str:
+    """The last error line of llama.cpp's log on this thread's watch; empty when there is none."""
+    return _LogLines.last_error
+
+
+def forget_errors() -> None:
+    """Start a new watch for `error_tail`."""
+    _LogLines.last_error = ""
+
+
+class _LogLines:
+    """Joins the fragments that llama.cpp logs into lines; called from any native thread."""
+
+    _levels: Final = {1: logging.DEBUG, 2: logging.WARNING, 3: logging.ERROR, 4: logging.DEBUG}
+    last_error = ""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pending = ""
+        self._level = logging.DEBUG
+
+    def feed(self, level: int, text: bytes) -> None:
+        with self._lock:
+            self._level = self._levels.get(level, self._level)  # 5 continues the line before
+            self._pending += text.decode("utf-8", "replace")
+            *lines, self._pending = self._pending.split("\n")
+            level_now = self._level
+        for line in lines:
+            if level_now == logging.ERROR and line.strip():
+                _LogLines.last_error = line.strip()
+            # Native warnings are about what edgespec decided on purpose (a short context, a full
+            # window): worth a debug line, not a person's attention.
+            _log.log(min(level_now, logging.INFO), "%s", line)
+
+
+_kept_alive: list[object] = []  # ctypes does not keep a callback that C holds
+
+
+def _bridge(native: Any) -> Any:
+    lines = _LogLines()
+
+    @native.llama_log_callback  # type: ignore[untyped-decorator]
+    def on_log(level: int, text: bytes, _: object) -> None:
+        lines.feed(level, text)
+
+    _kept_alive.append(on_log)
+    return on_log
+
+
+def json_schema_to_gbnf(schema: str) -> str:
+    """The GBNF grammar of a JSON schema (llama_cpp/llama_grammar.py).
+
+    Raises: `UsageError` when the schema is not JSON or uses what the converter does not know.
+    """
+    lib()
+    from llama_cpp.llama_grammar import json_schema_to_gbnf as convert
+
+    try:
+        json.loads(schema)
+        return str(convert(schema))
+    except json.JSONDecodeError as error:
+        raise UsageError(f"the JSON schema is not JSON: {error}") from error
+    except (KeyError, ValueError, TypeError, AttributeError, AssertionError) as error:
+        raise UsageError(f"the JSON schema cannot be used: {error!r}") from error
+
+
+@functools.cache
+def ggml() -> Any:
+    """The ggml library handle, for the backend registry functions that llama_cpp leaves unbound."""
+    lib()
+    from llama_cpp._ggml import libggml
+
+    for name in ("ggml_backend_dev_get", "ggml_backend_dev_name", "ggml_backend_dev_description"):
+        getattr(libggml, name).restype = (
+            ctypes.c_void_p if name.endswith("get") else ctypes.c_char_p
+        )
+        getattr(libggml, name).argtypes = [
+            ctypes.c_size_t if name.endswith("get") else ctypes.c_void_p
+        ]
+    libggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+    libggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
+    libggml.ggml_backend_dev_memory.argtypes = [
+        ctypes.c_void_p,
+        ctypes.POINTER(ctypes.c_size_t),
+        ctypes.POINTER(ctypes.c_size_t),
+    ]
+    libggml.ggml_backend_dev_memory.restype = None
+    return libggml

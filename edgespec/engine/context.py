@@ -1,0 +1,153 @@
+"""One native context: creation, decoding with typed errors, and the cache's primitive verbs.
+
+Knows sequences and positions as llama.cpp does; what is resident and why is `session.py`'s affair.
+Every limit that llama.cpp would enforce by aborting the process is checked before the call.
+"""
+
+import ctypes
+import logging
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from edgespec.engine import binding
+from edgespec.engine.batch import Batch
+from edgespec.errors import DecodeFailed, DoesNotFit, EngineError
+
+_log = logging.getLogger(__name__)
+
+KvType = Literal["f16", "q8_0", "q4_0"]
+_KV_TYPES: dict[KvType, int] = {"f16": 1, "q8_0": 8, "q4_0": 2}
+
+_DECODE_MEANINGS = {
+    1: "no free cells in the cache for this batch",
+    2: "aborted",
+    -1: "the batch breaks llama.cpp's rules",
+    -2: "the memory for this batch could not be had",
+    -3: "the computation failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextOptions:
+    """Sizes of one context; what they cost is what llama.cpp allocates for them."""
+
+    n_ctx: int
+    n_batch: int
+    """Most tokens in one native call: a prefill chunk."""
+    max_logits: int
+    """Most rows with logits in one pass; sizes the output and compute buffers."""
+    n_threads: int
+    max_branches: int = 0
+    kv_type: KvType = "f16"
+    n_snapshots: int = 0
+    """Recurrent states kept per sequence for rollback; multiplies their memory."""
+
+
+class NativeContext:
+    """Owns a `llama_context`; `close` frees it. One thread at a time."""
+
+    def __init__(self, model: Any, options: ContextOptions) -> None:
+        self._lib = binding.lib()
+        self.options = options
+        binding.forget_errors()
+        self._handle: Any = self._lib.llama_init_from_model(model, self._params(options))
+        if not self._handle:
+            raise DoesNotFit(
+                f"llama.cpp could not make a context of {options.n_ctx:,} tokens"
+                f" ({binding.error_tail() or 'no reason given'})",
+                hint="try a smaller --ctx",
+            )
+        self._memory = self._lib.llama_get_memory(self._handle)
+        # llama.cpp pads to 256; what was asked for is what a caller sees.
+        self.n_ctx = min(options.n_ctx, int(self._lib.llama_n_ctx_seq(self._handle)))
+        self.n_snapshots = int(self._lib.llama_n_rs_seq(self._handle))
+        self.n_vocab = int(self._lib.llama_vocab_n_tokens(self._lib.llama_model_get_vocab(model)))
+
+    def _params(self, options: ContextOptions) -> Any:
+        params = self._lib.llama_context_default_params()
+        params.n_ctx = options.n_ctx
+        params.n_batch = params.n_ubatch = options.n_batch
+        params.n_seq_max = 1 + options.max_branches
+        params.kv_unified = options.max_branches > 0
+        params.n_outputs_max = params.n_outputs_max_per_seq = options.max_logits
+        params.n_rs_seq = options.n_snapshots
+        params.n_threads = params.n_threads_batch = options.n_threads
+        params.type_k = params.type_v = _KV_TYPES[options.kv_type]
+        # A quantised V cache works with flash attention only, so it is demanded there.
+        params.flash_attn_type = (
+            binding.FLASH_ATTN_AUTO if options.kv_type == "f16" else binding.FLASH_ATTN_ENABLED
+        )
+        # A full-size window costs a whole context per sliding layer, so it is off; except with
+        # branches: cells that two sequences share are never reused, and the cache would fill up.
+        params.swa_full = options.max_branches > 0
+        params.no_perf = True
+        return params
+
+    def decode(self, batch: Batch) -> None:
+        """Decode the batch's rows.
+
+        Raises: `DecodeFailed`; part of the rows may then be in the cache: see `end`.
+        """
+        assert 0 < batch.n_rows <= self.options.n_batch, f"{batch.n_rows} rows"
+        assert batch.n_logits <= self.options.max_logits, f"{batch.n_logits} rows with logits"
+        binding.forget_errors()
+        rc = self._lib.llama_decode(self._handle, batch.native())
+        assert rc != -1, f"llama_decode refused the batch: {binding.error_tail()}"
+        if rc != 0:
+            meaning = _DECODE_MEANINGS.get(rc, "unknown")
+            raise DecodeFailed(
+                f"llama_decode gave {rc} for {batch.n_rows} tokens: {meaning}",
+                hint="try a smaller --ctx, or close other programs that use memory",
+            )
+
+    def rows(self, n: int) -> npt.NDArray[np.float32]:
+        """[n, n_vocab] logits of the last decode, in batch order: native memory, not a copy."""
+        pointer = self._lib.llama_get_logits(self._handle)
+        assert pointer, "no logits after a successful decode"
+        return np.ctypeslib.as_array(pointer, shape=(n, self.n_vocab))
+
+    def end(self, sequence: int = 0) -> int:
+        """Positions [0, end) are what `sequence` holds at its end; 0 when empty."""
+        return int(self._lib.llama_memory_seq_pos_max(self._memory, sequence)) + 1
+
+    def start(self, sequence: int = 0) -> int:
+        """The first position that every layer still holds (a sliding window drops older ones)."""
+        return max(0, int(self._lib.llama_memory_seq_pos_min(self._memory, sequence)))
+
+    def clear(self) -> None:
+        """Forget every sequence; never fails. The buffers keep their bytes, the cells are free."""
+        self._lib.llama_memory_clear(self._memory, False)
+
+    def remove(self, sequence: int, start: int) -> bool:
+        """Drop positions from `start` on; False when the model's memory cannot (see rollback)."""
+        return bool(self._lib.llama_memory_seq_rm(self._memory, sequence, start, -1))
+
+    def copy(self, source: int, target: int, start: int, end: int) -> None:
+        """Let `target` hold the cells [start, end) of `source` too: metadata only."""
+        self._lib.llama_memory_seq_cp(self._memory, source, target, start, end)
+
+    def save_state(self) -> bytes:
+        """Sequence 0's recurrent state: what cannot be cut at its end."""
+        flags = binding.STATE_PARTIAL_ONLY
+        size = self._lib.llama_state_seq_get_size_ext(self._handle, 0, flags)
+        buffer = (ctypes.c_uint8 * size)()
+        n = self._lib.llama_state_seq_get_data_ext(self._handle, buffer, size, 0, flags)
+        if n == 0:
+            raise EngineError("llama_state_seq_get_data_ext gave no state")
+        return bytes(memoryview(buffer)[:n])
+
+    def load_state(self, state: bytes) -> bool:
+        """Put a saved recurrent state back; False when llama.cpp refuses."""
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        flags = binding.STATE_PARTIAL_ONLY
+        n = self._lib.llama_state_seq_set_data_ext(self._handle, buffer, len(state), 0, flags)
+        return bool(n)
+
+    def close(self) -> None:
+        """Free the native context; idempotent. Logits views die with it."""
+        if self._handle:
+            self._lib.llama_free(self._handle)
+            self._handle = None

@@ -1,0 +1,209 @@
+"""A model's cache as a small tree of resident tokens, reconciled with what a caller intends.
+
+There is no rollback call. `forward` takes the whole intended sequence, keeps what is resident of
+it, decodes the rest. Cache positions exist in this class and below it only.
+
+Sequence 0 is the trunk. Sequences 1.. hold the branches of the last pass until the next `forward`:
+if its tokens continue along one, the branch's cells are adopted (metadata only).
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from edgespec.core import Branch, Tokens
+from edgespec.engine.batch import Batch
+from edgespec.engine.context import NativeContext
+from edgespec.engine.rollback import Kind, Rollback
+from edgespec.engine.rows import Rows
+from edgespec.errors import DecodeFailed
+
+IS_CHECKING = os.environ.get("EDGESPEC_CHECK", "") not in ("", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class _Resident:
+    """A branch of the last pass: cells of `sequence` after the trunk's first `at` tokens."""
+
+    sequence: int
+    at: int
+    tokens: Tokens
+
+
+class LlamaSession:
+    """Implements `core.Session` over one native context. One thread at a time; `close` frees."""
+
+    def __init__(self, context: NativeContext, rollback: Rollback) -> None:
+        self._context = context
+        self._rollback = rollback
+        self._batch = Batch(context.options.n_batch, 1 + context.options.max_branches)
+        self._buffer = np.zeros(context.n_ctx, np.int32)
+        self._n_resident = 0
+        self._branches: tuple[_Resident, ...] = ()
+        self._rows = Rows.none()
+
+    @property
+    def n_ctx(self) -> int:
+        """Most tokens a sequence may have."""
+        return self._context.n_ctx
+
+    @property
+    def n_vocab(self) -> int:
+        """Width of a logits row."""
+        return self._context.n_vocab
+
+    @property
+    def max_logits(self) -> int:
+        """Most rows, trunk and branches together, of one pass."""
+        return self._context.options.max_logits
+
+    @property
+    def max_branches(self) -> int:
+        """Most branches of one pass; 0 where the memory cannot hold any."""
+        return self._context.options.max_branches
+
+    @property
+    def n_batch(self) -> int:
+        """Tokens per native call: the grain of prefill progress."""
+        return self._context.options.n_batch
+
+    @property
+    def rollback(self) -> Kind:
+        """Class of memory: changes costs, never results."""
+        return self._rollback.kind
+
+    @property
+    def resident(self) -> Tokens:
+        """The trunk's resident tokens, read-only, valid until the next `forward`."""
+        view = self._buffer[: self._n_resident]
+        view.flags.writeable = False
+        return view
+
+    def resident_prefix(self, tokens: Tokens) -> int:
+        """How many leading tokens of `tokens` are resident."""
+        return _common_prefix(self._buffer[: self._n_resident], tokens)
+
+    def forward(self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()) -> Rows:
+        """Make `tokens` resident and give the last `n_logits` rows; see `core.Session`."""
+        self._check(tokens, n_logits, branches)
+        self._rows.expire(poison=IS_CHECKING)
+        self._adopt(tokens)
+        self._keep(min(self.resident_prefix(tokens), len(tokens) - n_logits))
+        missing = len(tokens) - self._n_resident
+        try:
+            self._decode(tokens, n_logits, branches)
+        except DecodeFailed:
+            self._resync()
+            raise
+        if IS_CHECKING:
+            assert self._context.end() == self._n_resident, "the cache is not what it should be"
+        n_rows = n_logits + sum(len(branch.tokens) for branch in branches)
+        data = self._context.rows(n_rows) if n_rows else None
+        n_decoded = missing + n_rows - n_logits
+        self._rows = Rows(data, n_logits, [len(b.tokens) for b in branches], n_decoded)
+        return self._rows
+
+    def close(self) -> None:
+        """Free the cache; idempotent."""
+        self._rows.expire(poison=False)
+        self._context.close()
+
+    def _check(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
+        n, n_branch_rows = len(tokens), sum(len(branch.tokens) for branch in branches)
+        assert 0 < n <= self.n_ctx, f"{n} tokens in a context of {self.n_ctx}"
+        assert 0 <= n_logits <= n, f"{n_logits} rows of {n} tokens"
+        assert n_logits + n_branch_rows <= self.max_logits, f"{n_logits}+{n_branch_rows} rows"
+        assert len(branches) <= self.max_branches, f"{len(branches)} branches"
+        for branch in branches:
+            assert branch.tokens, "an empty branch"
+            assert 0 < branch.at <= n, f"a branch at {branch.at} of {n}"
+            assert branch.at + len(branch.tokens) <= self.n_ctx, "a branch beyond the context"
+
+    def _adopt(self, tokens: Tokens) -> None:
+        """Continue along the branch that holds more of `tokens` than the trunk; drop the others."""
+        best, best_n = None, self.resident_prefix(tokens)
+        for branch in self._branches:
+            if best_n >= branch.at:
+                n = branch.at + _common_prefix(branch.tokens, tokens[branch.at :])
+                if n > best_n:
+                    best, best_n = branch, n
+        if best is not None:
+            self._context.remove(0, best.at)
+            self._context.copy(best.sequence, 0, best.at, best_n)
+            self._buffer[best.at : best_n] = tokens[best.at : best_n]
+            self._n_resident = best_n
+        for branch in self._branches:
+            self._context.remove(branch.sequence, 0)  # a whole sequence: never fails (llama.h)
+        self._branches = ()
+
+    def _keep(self, n: int) -> None:
+        """Shrink the trunk to at most `n` resident tokens; may keep fewer."""
+        if n < self._n_resident:
+            self._n_resident = self._rollback.shorten(n)
+            assert self._n_resident <= n, f"{self._n_resident} kept of {n}"
+
+    def _decode(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
+        """Grow the trunk to `tokens`, chunk by chunk; branches go with the last chunk."""
+        n_branch_rows = sum(len(branch.tokens) for branch in branches)
+        n_last = min(len(tokens) - self._n_resident, self.n_batch - n_branch_rows)
+        assert n_last >= n_logits, f"{n_logits} rows do not fit a batch of {self.n_batch}"
+        end_of_prefill = len(tokens) - n_last
+        while self._n_resident < end_of_prefill:
+            end = min(self._n_resident + self.n_batch, end_of_prefill)
+            self._pass(tokens[:end], 0, ())
+        if n_last or branches:
+            self._pass(tokens, n_logits, branches)
+
+    def _pass(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
+        """One native decode of what `tokens` has beyond the resident ones."""
+        start, end = self._n_resident, len(tokens)
+        self._rollback.before_decode(start, n_doubtful=n_logits - 1)
+        self._batch.clear()
+        self._add_trunk(tokens, n_logits, branches)
+        resident = []
+        for sequence, branch in enumerate(branches, start=1):
+            self._context.copy(0, sequence, 0, min(branch.at, start))
+            ids = np.array(branch.tokens, np.int32)
+            self._batch.add(ids, start=branch.at, n_logits=len(ids), sequences=(sequence,))
+            resident.append(_Resident(sequence, branch.at, ids))
+        self._branches = tuple(resident)
+        self._context.decode(self._batch)
+        self._rollback.decoded(end - start)
+        self._buffer[start:end] = tokens[start:]
+        self._n_resident = end
+
+    def _add_trunk(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
+        """Trunk rows, shared with every branch that leaves after them."""
+        first_wanted = len(tokens) - n_logits
+        leaving = (branch.at for branch in branches if branch.at > self._n_resident)
+        cuts = sorted({self._n_resident, first_wanted, len(tokens), *leaving})
+        for start, end in pairwise(cuts):
+            sharing = (i for i, branch in enumerate(branches, start=1) if branch.at >= end)
+            wanted = end - start if end > first_wanted else 0
+            self._batch.add(
+                tokens[start:end], start=start, n_logits=wanted, sequences=(0, *sharing)
+            )
+
+    def _resync(self) -> None:
+        """After a fault: believe llama.cpp about what is left, or nothing where it cannot tell."""
+        for branch in self._branches:
+            self._context.remove(branch.sequence, 0)
+        self._branches = ()
+        self._rollback.decoded(0)
+        left = self._context.end()
+        if self._rollback.kind != "trim" or left > len(self._buffer):
+            left = 0  # a recurrent state may hold half a batch
+        if left == 0:
+            self._context.clear()
+        self._n_resident = min(self._n_resident, left)
+        if left > self._n_resident:
+            self._n_resident = self._rollback.shorten(self._n_resident)
+
+
+def _common_prefix(a: Tokens, b: Tokens) -> int:
+    n = min(len(a), len(b))
+    differs = np.flatnonzero(a[:n] != b[:n])
+    return int(differs[0]) if len(differs) else n
