@@ -1,0 +1,148 @@
+"""A model's chat template: turns in, prompt text out.
+
+Owns: what the template can do (found by rendering probes), the shape of turns it insists on, and
+what takes its place where the file has none. Knows no tokens.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from edgespec.errors import EdgespecError, ModelFileError, UsageError
+from edgespec.text.reasoning import opens_reasoning
+from edgespec.text.sandbox import TemplateFault, rendered
+from edgespec.text.turns import Turn, alternated, folded
+
+_CHATML = """\
+{% for message in messages %}
+{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- endfor %}
+{{ '<|im_start|>assistant\\n' }}"""
+
+_PLAIN = """\
+{% for message in messages %}
+{{ message.role | capitalize + ': ' + message.content + '\\n' }}
+{%- endfor %}
+{{ 'Assistant:' }}"""
+
+_ONE, _TWO = "edgespec-probe-one", "edgespec-probe-two"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A prompt's text, control tokens spelled out."""
+
+    text: str
+    opens_reasoning: bool
+    """It ends inside a reasoning block."""
+
+
+class ChatTemplate:
+    """A jinja chat template, compiled at its first use.
+
+    `notice`: one sentence for people where this is not the model's own template, else empty.
+    `stops`: strings that end a turn where no token does.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        bos_text: str,
+        eos_text: str,
+        *,
+        notice: str = "",
+        stops: tuple[str, ...] = (),
+    ) -> None:
+        self.source = source
+        self.notice = notice
+        self.stops = stops
+        self._bos_text = bos_text
+        self._eos_text = eos_text
+
+    @property
+    def can_think(self) -> bool:
+        """The template knows `enable_thinking`."""
+        return "enable_thinking" in self.source
+
+    def shaped(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+        """The turns as this template takes them: system text folded, neighbours merged."""
+        if self._refuses_system:
+            turns = folded(turns)
+        if self._insists_on_alternation:
+            turns = alternated(turns)
+        return tuple(turns)
+
+    def render(self, turns: Sequence[Turn], think: bool | None = None, **extra: object) -> Rendered:
+        """The prompt for an answer to `turns`; `think=None` leaves the template its default.
+
+        Raises: `UsageError` where the template refuses the conversation, `ModelFileError` where
+        it is broken; both name the template's line.
+        """
+        try:
+            text = self._text(self.shaped(turns), think, **extra)
+        except TemplateFault as fault:
+            raise _told(fault) from fault
+        return Rendered(text, opens_reasoning(text))
+
+    @cached_property
+    def _refuses_system(self) -> bool:
+        return self._loses(Turn("system", _ONE), Turn("user", _TWO))
+
+    @cached_property
+    def _insists_on_alternation(self) -> bool:
+        return self._loses(Turn("user", _ONE), Turn("user", _TWO))
+
+    def _loses(self, *turns: Turn) -> bool:
+        """Whether the template raises for `turns` or drops a text, though it can do the last."""
+        try:
+            self._text(turns[-1:], None)
+        except TemplateFault:
+            return False  # broken for everyone: the real prompt will say how
+        try:
+            text = self._text(turns, None)
+        except TemplateFault:
+            return True
+        return not all(turn.content in text for turn in turns)
+
+    def _text(self, turns: Sequence[Turn], think: bool | None, **extra: object) -> str:
+        asked = {} if think is None else {"enable_thinking": think}
+        variables = {
+            "messages": [self._message(turn) for turn in turns],
+            "tools": None,
+            "documents": None,
+            "add_generation_prompt": True,
+            "bos_token": self._bos_text,
+            "eos_token": self._eos_text,
+        }
+        return rendered(self.source, {**variables, **asked, **extra})
+
+    def _message(self, turn: Turn) -> dict[str, str]:
+        message = {"role": turn.role, "content": turn.content}
+        if turn.reasoning and "reasoning_content" in self.source:
+            message["reasoning_content"] = turn.reasoning
+        return message
+
+
+def template_of(
+    source: str | None, control_texts: Collection[str], *, bos_text: str = "", eos_text: str = ""
+) -> ChatTemplate:
+    """The model's own template, or one that says in `notice` that it is not."""
+    if source and source.strip():
+        return ChatTemplate(source, bos_text, eos_text)
+    said = "this model has no chat template; using "
+    if "<|im_start|>" in control_texts:
+        return ChatTemplate(_CHATML, bos_text, eos_text, notice=said + "the ChatML format")
+    notice = said + "plain lines of the form “User: …”; it may not be made for chat"
+    return ChatTemplate(_PLAIN, bos_text, eos_text, notice=notice, stops=("\nUser:",))
+
+
+def _told(fault: TemplateFault) -> EdgespecError:
+    where = f" (line {fault.line} of the template)" if fault.line else ""
+    if fault.is_refusal:
+        return UsageError(
+            f"the model's chat template refuses this conversation{where}: {fault.message}"
+        )
+    return ModelFileError(
+        f"the model's chat template does not work{where}: {fault.message}",
+        hint="the raw mode needs no template",
+    )
