@@ -1,0 +1,111 @@
+"""One GGUF file's metadata: values in memory, arrays on disk until they are asked for.
+
+Knows the container only: what the keys mean is `gguf_shape`'s, which file to open `gguf_file`'s.
+"""
+
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from edgespec.errors import ModelFileError
+from edgespec.gguf_cursor import Cursor, split_strings
+
+Value = str | int | float | bool
+
+AGAIN: Final = "download it again, or copy it again from where it came"
+_MAX_REGION_BYTES: Final = 1 << 26
+STRING: Final = 8
+NUMBER_CODES: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q",
+                       11: "q", 12: "d"}  # fmt: skip
+"""Struct codes by value type."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufArray:
+    """Where an array lies: `count` items in `size_bytes` bytes from `at`."""
+
+    kind: int
+    count: int
+    at: int
+    size_bytes: int
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the items are strings."""
+        return self.kind == STRING
+
+
+@dataclass(frozen=True, slots=True)
+class GgufTensor:
+    """One tensor's entry; `offset` is relative to the data section."""
+
+    name: str
+    dims: tuple[int, ...]
+    """Innermost first."""
+    type_id: int
+    offset: int
+    size_bytes: int
+    n_elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class GgufPart:
+    """One file. Arrays, and texts over 256 KiB, are not in memory."""
+
+    path: Path
+    size_bytes: int
+    version: int
+    values: Mapping[str, Value]
+    arrays: Mapping[str, GgufArray]
+    tensors: tuple[GgufTensor, ...]
+
+    def region(self, key: str, first: int = 0) -> bytes:
+        """The bytes of array `key` as they lie in the file; of numbers, from item `first` on.
+
+        Raises: `ModelFileError` when the file cannot be read any more or the array is absurd.
+        """
+        array = self.arrays[key]
+        if array.size_bytes > _MAX_REGION_BYTES:
+            refuse(self.path, f"has {array.size_bytes:,} bytes of {shown(key)}, which no model has")
+        skipped = 0 if array.is_text else first * (array.size_bytes // max(array.count, 1))
+        try:
+            with self.path.open("rb") as file:
+                cursor = Cursor(file, os.fstat(file.fileno()).st_size, array.at + skipped)
+                return cursor.take(array.size_bytes - skipped)
+        except (EOFError, OSError) as error:
+            raise _changed(self.path) from error
+
+    def texts(self, key: str) -> list[bytes]:
+        """The strings of array `key`."""
+        try:
+            return split_strings(self.region(key), self.arrays[key].count)
+        except EOFError as error:
+            raise _changed(self.path) from error
+
+    def numbers(self, key: str, first: int = 0) -> tuple[float, ...]:
+        """The numbers of array `key`, from item `first` on."""
+        array = self.arrays[key]
+        return struct.unpack(
+            f"<{array.count - first}{NUMBER_CODES[array.kind]}", self.region(key, first)
+        )
+
+
+def refuse(path: Path, what: str, hint: str = AGAIN) -> NoReturn:
+    """Raise the `ModelFileError` "<file name> <what>"."""
+    raise ModelFileError(f"{path.name} {what}", hint=hint)
+
+
+def shown(text: str | bytes) -> str:
+    """Text from an untrusted file for a message: quoted, one line, no control characters."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _changed(path: Path) -> ModelFileError:
+    return ModelFileError(
+        f"{path.name} changed while it was in use", hint="wait until its download has ended"
+    )

@@ -1,0 +1,80 @@
+"""Token lists from headers: padding, BOS, and what would abort llama.cpp."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from edgespec.errors import ModelFileError
+from edgespec.gguf_file import read_header
+from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key, u32_key
+from tests.tinygguf import BOS, VOCAB, write_llama
+
+
+def vocab_keys(kind: str, *more: bytes, n: int = 200) -> tuple[bytes, ...]:
+    texts = b"".join(packed_text(b"t%d" % i) for i in range(n))
+    tokens = array_key("tokenizer.ggml.tokens", STRING, n, texts)
+    return (*KEYS, text_key("tokenizer.ggml.model", kind), tokens, *more)
+
+
+@pytest.mark.parametrize(
+    ("keys", "bos"),
+    [
+        (vocab_keys("llama"), 1),
+        (vocab_keys("gpt2"), None),
+        (vocab_keys("gpt2", text_key("tokenizer.ggml.pre", "llama-bpe")), 11),
+        (vocab_keys("gpt2", u32_key("tokenizer.ggml.add_bos_token", 1)), 11),
+        (vocab_keys("llama", u32_key("tokenizer.ggml.add_bos_token", 0)), None),
+        (vocab_keys("llama", u32_key("tokenizer.ggml.bos_token_id", 5)), 5),
+        (vocab_keys("llama", u32_key("tokenizer.ggml.bos_token_id", 200)), None),
+    ],
+)
+def test_bos_is_explicit_else_the_familys_habit(
+    tmp_path: Path, keys: tuple[bytes, ...], bos: int | None
+) -> None:
+    header = read_header(RawGguf(keys=keys).write(tmp_path / "m.gguf"))
+
+    assert header.tokens.bos == bos
+
+
+def test_tokens_are_read_in_order(tmp_path: Path) -> None:
+    tokens = read_header(write_llama(tmp_path / "m.gguf")).tokens
+
+    assert [text.decode() for text in tokens.texts()] == list(VOCAB.texts)
+    assert (tokens.kind, len(tokens), tokens.bos) == ("llama", len(VOCAB), BOS)
+
+
+def test_padding_is_told_by_type_or_by_name(tmp_path: Path) -> None:
+    used = VOCAB.padded(3)
+    real = replace(used, texts=(*used.texts, "real"), types=(*used.types, 1))
+    by_name = replace(used, types=(*VOCAB.types, 1, 1, 1))
+    cases = ((used, None), (real, len(VOCAB) + 3), (by_name, None))
+
+    for vocab, first in cases:
+        tokens = read_header(write_llama(tmp_path / "m.gguf", vocab=vocab)).tokens
+
+        assert tokens.first_used(tokens.texts(), len(VOCAB)) == first
+
+
+def test_check_takes_a_sound_vocabulary(tmp_path: Path) -> None:
+    empty_twice = replace(VOCAB, texts=(*VOCAB.texts, "", ""), types=(*VOCAB.types, 5, 5))
+
+    read_header(write_llama(tmp_path / "a.gguf")).tokens.check()
+    read_header(write_llama(tmp_path / "b.gguf", vocab=empty_twice)).tokens.check()
+    read_header(RawGguf().write(tmp_path / "c.gguf")).tokens.check()
+
+
+def test_check_refuses_a_repeated_token(tmp_path: Path) -> None:
+    twice = replace(VOCAB, texts=(*VOCAB.texts[:-1], "x"))
+    header = read_header(write_llama(tmp_path / "m.gguf", vocab=twice))
+
+    with pytest.raises(ModelFileError, match=r"token 367 repeats the text 'x'"):
+        header.tokens.check()
+
+
+def test_check_refuses_lists_of_different_length(tmp_path: Path) -> None:
+    short = array_key("tokenizer.ggml.scores", 6, 1, bytes(4))
+    header = read_header(RawGguf(keys=vocab_keys("llama", short)).write(tmp_path / "m.gguf"))
+
+    with pytest.raises(ModelFileError, match="1 items for 200 tokens"):
+        header.tokens.check()
