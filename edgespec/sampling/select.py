@@ -1,0 +1,106 @@
+"""Selecting the largest entries of a long array in linear time, without ever sorting it.
+
+Owns selection only; knows nothing of tokens or probabilities. Ties go to the lower index, so
+every answer is unique. Answers are ascending indexes.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Index = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+_N_BUCKETS = 4096
+_SORTABLE = 2048
+"""Up to here a sort costs less than another round of bucketing."""
+_CHUNK = 8_192
+"""Entries whose temporary arrays stay in the cache and in malloc's heap: in one piece, arrays of a
+vocabulary's length cost five times as much in page faults as in arithmetic."""
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Slices that cover 0..n-1 in cache-sized pieces."""
+    for start in range(0, n, _CHUNK):
+        yield slice(start, min(start + _CHUNK, n))
+
+
+def highest(values: Floats, k: int) -> Index:
+    """Indexes of the k largest `values`, 1 ≤ k ≤ len(values)."""
+    near = np.flatnonzero(values >= _floor_of_highest(values, k))
+    if len(near) == k:
+        return near
+    close = values[near]
+    kth = np.partition(close, len(close) - k)[len(close) - k]
+    keep = close > kth
+    n_ties = k - int(np.count_nonzero(keep))
+    keep[np.flatnonzero(close == kth)[:n_ties]] = True
+    return near[np.flatnonzero(keep)]
+
+
+def _floor_of_highest(values: Floats, k: int) -> float:
+    """A cheap lower bound of the k-th largest value.
+
+    The array is folded into columns; the maxima of k columns are k different entries, so the
+    k-th largest maximum cannot exceed the k-th largest value. About 15 μs at 151,936 entries,
+    where partitioning all of them takes 150.
+    """
+    height = min(64, len(values) // (4 * k))
+    if height < 2:
+        return float("-inf")
+    width = len(values) // height
+    maxima = values[: height * width].reshape(height, width).max(axis=0)
+    return float(np.partition(maxima, width - k)[width - k])
+
+
+def heaviest(
+    keys: Floats, weights: Floats, mass: float, side: Literal["left", "right"] = "left"
+) -> Index:
+    """Indexes of the fewest largest `keys` whose `weights` add up to `mass`.
+
+    "left": to at least `mass`; "right": to more than it. All indexes when even the whole falls
+    short. `keys` must be finite. Spreads the keys over buckets of equal width, keeps the buckets
+    above the boundary, and looks closer at the one it falls into.
+    """
+    if len(keys) <= _SORTABLE or keys.max() == keys.min():
+        return _heaviest_by_sorting(keys, weights, mass, side)
+    bucket, heights = _histogram(keys, weights)
+    totals = np.cumsum(heights)
+    last = min(int(np.searchsorted(totals, mass, side)), int(bucket.max()))
+    left = mass - float(totals[last - 1]) if last else mass
+    keep = bucket < last
+    inside = np.flatnonzero(bucket == last)
+    keep[inside[heaviest(keys[inside], weights[inside], left, side)]] = True
+    return np.flatnonzero(keep)
+
+
+def _heaviest_by_sorting(
+    keys: Floats, weights: Floats, mass: float, side: Literal["left", "right"]
+) -> Index:
+    order = np.argsort(-keys, kind="stable")
+    totals = np.cumsum(weights[order], dtype=np.float64)
+    cut = int(np.searchsorted(totals, mass, side)) + 1
+    return np.sort(order[:cut])
+
+
+def _histogram(
+    keys: Floats, weights: Floats
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.float64]]:
+    """Each key's bucket, 0 the highest, and each bucket's weight.
+
+    The highest and the lowest key never share a bucket, so looking closer always gets closer.
+    """
+    top = keys.max()
+    span = min(top - keys.min(), np.finfo(keys.dtype).max)
+    bucket = np.empty(len(keys), np.uint16)
+    heights = np.zeros(_N_BUCKETS)
+    for part in chunks(len(keys)):
+        share = (top - keys[part]) / span
+        np.minimum(share, 1, out=share)  # A difference beyond the float range is infinite.
+        share *= _N_BUCKETS - 1
+        index = share.astype(np.intp)
+        bucket[part] = index
+        heights += np.bincount(index, weights[part], _N_BUCKETS)
+    return bucket, heights
