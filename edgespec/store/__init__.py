@@ -1,0 +1,24 @@
+"""Model files on this machine: which are here, getting them, removing them.
+
+`pull` gives a complete, verified file or an error that says why not; half a file is never a model.
+Knows the catalogue's entries (`edgespec.modelspec`), nothing of llama.cpp.
+"""
+
+from edgespec.store.disk import Installed, Removed, installed, list_installed, remove
+from edgespec.store.job import gigabytes
+from edgespec.store.progress import Phase, PullProgress, Tell
+from edgespec.store.pull import described, pull
+
+__all__ = [
+    "Installed",
+    "Phase",
+    "PullProgress",
+    "Removed",
+    "Tell",
+    "described",
+    "gigabytes",
+    "installed",
+    "list_installed",
+    "pull",
+    "remove",
+]

@@ -1,0 +1,128 @@
+"""Which models are on this machine: in edgespec's folder or in Hugging Face's shared cache.
+
+Never asks the network and never writes into the shared cache, except to remove what it is told to.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgespec import paths
+from edgespec.errors import ModelNotFound
+from edgespec.modelspec import HubSource, ModelSpec
+from edgespec.store.lock import locked
+from edgespec.store.pins import has_pinned_size, is_pinned
+from edgespec.store.progress import Tell, ignore
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A model that is here."""
+
+    spec: ModelSpec
+    path: Path
+    size_bytes: int
+
+    @property
+    def is_shared(self) -> bool:
+        """In Hugging Face's cache, where other programs see it too."""
+        return paths.hub_cache() in self.path.parents
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What `remove` deleted."""
+
+    paths: tuple[Path, ...]
+    freed_bytes: int
+
+
+def installed(spec: ModelSpec, tell: Tell = ignore) -> Path | None:
+    """The model's complete file, or None.
+
+    The size is checked always, the hash the first time a file is seen (tells "verify" meanwhile).
+    """
+    found = (path for path in candidates(spec) if is_pinned(spec, path, tell))
+    return next(found, None)
+
+
+def list_installed(specs: Iterable[ModelSpec]) -> tuple[Installed, ...]:
+    """Those of `specs` that are here, judged by size alone: fast, for listing."""
+    found = []
+    for spec in specs:
+        path = next((path for path in candidates(spec) if has_pinned_size(spec, path)), None)
+        if path is not None:
+            found.append(Installed(spec, path, path.stat().st_size))
+    return tuple(found)
+
+
+def remove(spec: ModelSpec) -> Removed:
+    """Delete every copy of the model's file and what unfinished pulls left.
+
+    Raises: `ModelNotFound` when there is nothing to delete.
+    """
+    own = paths.models_dir() / spec.id
+    with locked(spec, ignore):
+        copies = [path for path in candidates(spec) if path.is_file()]
+        doomed = [path for path in copies if own not in path.parents]
+        freed_bytes = sum(_unlink(path) for path in doomed)
+        if own.is_dir():
+            inside = [path for path in own.rglob("*") if path.is_file()]
+            freed_bytes += sum(path.stat().st_size for path in inside)
+            doomed += [own]
+            shutil.rmtree(own)
+    if not doomed:
+        raise ModelNotFound(
+            f"{spec.id} is not on this machine", hint="`edgespec models` shows which ones are"
+        )
+    return Removed(tuple(doomed), freed_bytes)
+
+
+def candidates(spec: ModelSpec) -> Iterator[Path]:
+    """Where the file may be, best place first; nothing is checked."""
+    folder = paths.models_dir()
+    yield folder / spec.id / spec.file
+    # Copied here by hand, for example onto a machine without a network.
+    yield folder / spec.file
+    yield folder / f"{spec.id}.gguf"
+    for source in spec.sources:
+        if isinstance(source, HubSource):
+            yield from _in_hub_cache(source, any_revision=spec.sha256 is not None)
+
+
+def _in_hub_cache(source: HubSource, *, any_revision: bool) -> Iterator[Path]:
+    repo = paths.hub_cache() / f"models--{source.repo.replace('/', '--')}"
+    snapshots = repo / "snapshots"
+    commit = source.revision
+    with contextlib.suppress(OSError):  # a commit has no ref of its own
+        commit = (repo / "refs" / source.revision).read_text(encoding="utf-8").strip()
+    wanted = snapshots / commit
+    yield wanted / source.file
+    # With a pinned hash the revision does not matter: llama.cpp leaves whatever "main" was.
+    if any_revision and snapshots.is_dir():
+        for other in sorted(snapshots.iterdir()):
+            if other != wanted:
+                yield other / source.file
+
+
+def _unlink(path: Path) -> int:
+    """Delete a file, and the blob behind a link of the shared cache once nothing else links to it.
+
+    Gives the bytes that this freed.
+    """
+    if not path.is_symlink():
+        size_bytes = path.stat().st_size
+        path.unlink()
+        return size_bytes
+    blob = path.resolve()
+    path.unlink()
+    snapshots = next(up for up in path.parents if up.name == "snapshots" or up == up.parent)
+    links = (Path(top, name) for top, _, names in os.walk(snapshots) for name in names)
+    if blob.parent.name != "blobs" or any(link.resolve() == blob for link in links):
+        return 0
+    size_bytes = blob.stat().st_size
+    blob.unlink()
+    return size_bytes

@@ -1,0 +1,87 @@
+"""Whether a file is the pinned one: its size always, its hash once.
+
+A hash is remembered beside the model with the size and time of the file it was taken of; any change
+of the file makes it unknown again.
+"""
+
+import hashlib
+import json
+import logging
+import os
+from pathlib import Path
+
+from edgespec import paths
+from edgespec.modelspec import ModelSpec
+from edgespec.store.progress import Meter, Tell
+
+_log = logging.getLogger(__name__)
+_CHUNK_BYTES = 1 << 20
+
+
+def has_pinned_size(spec: ModelSpec, path: Path) -> bool:
+    """Whether `path` is a file of the pinned size, or of any size where none is pinned."""
+    return path.is_file() and spec.size_bytes in (None, path.stat().st_size)
+
+
+def is_pinned(spec: ModelSpec, path: Path, tell: Tell) -> bool:
+    """Whether `path` has the pinned size and hash; hashes only a file it has not seen before."""
+    if not has_pinned_size(spec, path):
+        return False
+    if spec.sha256 is None:
+        return True
+    sha256 = _remembered(spec, path) or _hashed(spec, path, tell)
+    if sha256 != spec.sha256:
+        _log.warning("%s has sha256 %s, not the pinned %s: not used", path, sha256, spec.sha256)
+    return sha256 == spec.sha256
+
+
+def remember(spec: ModelSpec, path: Path, sha256: str) -> None:
+    """Note the hash of `path` as it is now."""
+    ledger = _ledger(spec)
+    notes = _notes(ledger) | {str(path): [*_stamp(path), sha256]}
+    fresh = ledger.with_name(f"{ledger.name}.{os.getpid()}")
+    try:
+        ledger.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(json.dumps(notes), encoding="utf-8")
+        os.replace(fresh, ledger)
+    except OSError as error:
+        # Only the next start's time is lost.
+        _log.info("cannot remember the hash of %s: %s", path, error)
+
+
+def _hashed(spec: ModelSpec, path: Path, tell: Tell) -> str:
+    meter = Meter(tell, spec.file, "verify", str(path.parent), path.stat().st_size)
+    digest = hashlib.sha256()
+    done_bytes = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            done_bytes += len(chunk)
+            meter.at(done_bytes)
+    sha256 = digest.hexdigest()
+    remember(spec, path, sha256)
+    return sha256
+
+
+def _remembered(spec: ModelSpec, path: Path) -> str | None:
+    match _notes(_ledger(spec)).get(str(path)):
+        case [size, time, str(sha256)] if (size, time) == _stamp(path):
+            return sha256
+    return None
+
+
+def _notes(ledger: Path) -> dict[str, list[object]]:
+    try:
+        notes = json.loads(ledger.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # none yet, or cut off by a crash: hash again
+    return notes if isinstance(notes, dict) else {}
+
+
+def _ledger(spec: ModelSpec) -> Path:
+    return paths.models_dir() / spec.id / "verified.json"
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns

