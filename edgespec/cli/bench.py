@@ -6,7 +6,7 @@ from edgespec.cli.doors import Doors
 from edgespec.cli.flags import log_flags
 
 
-@click.command(short_help="Measure every drafter on this machine.")
+@click.command()
 @click.option("-t", "-m", "--target", required=True, metavar="MODEL", help="Model to measure.")
 @click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto.")
 @click.option("-n", "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Per answer.")

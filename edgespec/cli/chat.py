@@ -15,21 +15,20 @@ from edgespec.cli.flags import Flags, chat_flags, log_flags
 from edgespec.cli.logs import log_to_file, show_warnings
 from edgespec.cli.prompt import asked
 from edgespec.cli.render import Screen
-from edgespec.cli.wording import loading_line
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.api.types import LanguageModel, Message, Options
-    from edgespec.chat import ChatController
+    from edgespec.chat import OpenModel
     from edgespec.cli.pick import Pick
     from edgespec.names import Resolved
 
 
-@click.command(short_help="Chat, or answer -p and piped text on stdout.")
+@click.command()
 @chat_flags
 @log_flags
 @click.pass_obj
-def chat(doors: Doors, /, **given: Any) -> None:
+def chat(doors: Doors, /, **given: Any) -> int:
     """Chat in the terminal, or answer -p and piped text on stdout.
 
     Without --target it takes a model that is installed, or offers the small
@@ -41,17 +40,19 @@ def chat(doors: Doors, /, **given: Any) -> None:
     flags.options()  # a value without a meaning is told before anything is fetched
     if question is not None:
         _answer_once(screen, doors, flags, question)
-    elif flags.json:
+        return 0
+    if flags.json:
         raise UsageError("--json needs a prompt", hint='try: edgespec --json -p "your question"')
-    elif is_line_mode:
+    if is_line_mode:
         _converse(screen, doors, flags)
-    else:
-        _open_tui(screen, doors, flags)
+        return 0
+    return _open_tui(screen, doors, flags)
 
 
 def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> None:
     from edgespec.cli.answer import answer
     from edgespec.cli.pick import pick
+    from edgespec.cli.wording import loading_line
 
     show_warnings(screen)
     picked = pick(flags, screen)
@@ -74,10 +75,14 @@ def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> N
 
 
 def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
+    from edgespec.chat import ChatController
+    from edgespec.cli.pick import pick
     from edgespec.cli.repl import repl, wait_for_model
 
     show_warnings(screen)
-    chat = _conversation(screen, doors, flags)
+    picked = pick(flags, screen)
+    chat = ChatController(flags.options(picked.advice(flags.think)), system=flags.system)
+    chat.load(_opener(doors, flags, picked))
     try:
         wait_for_model(screen, chat)
         assert chat.model is not None
@@ -88,32 +93,32 @@ def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
         chat.close()
 
 
-def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> None:
+def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
     if not sys.stdout.isatty():
         raise UsageError(
             "a chat on the whole screen needs a terminal, and stdout is none",
             hint='one answer: edgespec -p "your question"; line by line: edgespec --plain',
         )
-    if flags.no_color:
-        os.environ["NO_COLOR"] = "1"  # Textual reads it when the app is made
     from edgespec import paths
-
-    chat = _conversation(screen, doors, flags)
-    log_to_file(paths.state_dir() / "edgespec.log")
-    from edgespec.tui.app import EdgespecApp
-
-    EdgespecApp(chat).run()
-
-
-def _conversation(screen: Screen, doors: Doors, flags: Flags) -> "ChatController":
-    """A chat whose model is being loaded."""
-    from edgespec.chat import ChatController, LoadProgress
     from edgespec.cli.pick import pick
 
     picked = pick(flags, screen)
-    chat = ChatController(flags.options(picked.advice(flags.think)), system=flags.system)
-    chat.load(lambda tell: _opened(doors, flags, picked, lambda p, f: tell(LoadProgress(p, f))))
-    return chat
+    log_to_file(paths.state_dir() / "edgespec.log")
+    from edgespec.tui.app import run_chat
+
+    code: int = run_chat(
+        _opener(doors, flags, picked),
+        options=flags.options(picked.advice(flags.think)),
+        system=flags.system,
+        can_color=not flags.no_color and not os.environ.get("NO_COLOR"),
+    )
+    return code
+
+
+def _opener(doors: Doors, flags: Flags, picked: "Pick") -> "OpenModel":
+    from edgespec.chat import LoadProgress
+
+    return lambda tell: _opened(doors, flags, picked, lambda p, f: tell(LoadProgress(p, f)))
 
 
 def _opened(

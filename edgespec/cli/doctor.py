@@ -6,7 +6,7 @@ from edgespec.cli.flags import log_flags
 from edgespec.cli.render import Screen
 
 
-@click.command(short_help="Report what works here and what does not.")
+@click.command()
 @click.option(
     "--pair", nargs=2, metavar="TARGET DRAFT", help="Prove that drafting loses nothing with these."
 )

