@@ -97,11 +97,12 @@ class TokenList:
                     f"is damaged: {shown(key)} has {array.count:,} items for {len(self):,} tokens",
                 )
         texts = self.texts()
-        if len(set(texts)) == len(texts):
+        if len(set(texts)) == len(texts) and b"\0" not in b"".join(texts):
             return
         seen: set[bytes] = set()
         for token, text in enumerate(texts):
-            # Empty texts are renamed by their id.
-            if text and text in seen:
-                refuse(self.part.path, f"is damaged: token {token} repeats the text {shown(text)}")
-            seen.add(text)
+            # llama.cpp cuts texts at a zero byte, and renames empty ones by their id.
+            name = text.partition(b"\0")[0] or b"[EMPTY_%d]" % token
+            if name in seen:
+                refuse(self.part.path, f"is damaged: token {token} repeats the text {shown(name)}")
+            seen.add(name)

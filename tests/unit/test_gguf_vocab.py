@@ -64,8 +64,9 @@ def test_check_takes_a_sound_vocabulary(tmp_path: Path) -> None:
     read_header(RawGguf().write(tmp_path / "c.gguf")).tokens.check()
 
 
-def test_check_refuses_a_repeated_token(tmp_path: Path) -> None:
-    twice = replace(VOCAB, texts=(*VOCAB.texts[:-1], "x"))
+@pytest.mark.parametrize("text", ["x", "x\0y"])
+def test_check_refuses_a_repeated_token(tmp_path: Path, text: str) -> None:
+    twice = replace(VOCAB, texts=(*VOCAB.texts[:-1], text))
     header = read_header(write_llama(tmp_path / "m.gguf", vocab=twice))
 
     with pytest.raises(ModelFileError, match=r"token 367 repeats the text 'x'"):
