@@ -34,7 +34,7 @@ def fetch(source: HubSource, job: Job) -> Path:
 
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
     meter = job.meter("download", str(source), job.spec.planning_bytes)
-    before = set(candidates(job.spec))
+    before = {path for path in candidates(job.spec) if path.exists()}
     try:
         url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=endpoint)
         found = _answer(lambda: get_hf_file_metadata(url, timeout=_ANSWER_S), meter)
