@@ -1,0 +1,76 @@
+"""What importing edgespec and starting its command must not load."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+import edgespec
+
+HEAVY = ("numpy", "textual", "llama_cpp", "huggingface_hub", "jinja2", "psutil", "rich")
+
+
+def modules_after(code: str, *arguments: str) -> set[str]:
+    """What a fresh interpreter has loaded when it ends after `code`."""
+    tell = "lambda: print(*sys.modules, file=sys.stderr)"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"import atexit, sys; atexit.register({tell})\n{code}", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return set(ended.stderr.splitlines()[-1].split())
+
+
+def loaded_by(code: str, *arguments: str) -> set[str]:
+    """The heavy packages among `modules_after`."""
+    return modules_after(code, *arguments) & set(HEAVY)
+
+
+def test_all_exports_exist() -> None:
+    missing = [name for name in edgespec.__all__ if not hasattr(edgespec, name)]
+
+    assert missing == []
+    assert set(edgespec.__all__) <= set(dir(edgespec))
+
+
+def test_unknown_export_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'laod'"):
+        importlib.import_module("edgespec").laod  # noqa: B018
+
+
+def test_importing_edgespec_loads_nothing_heavy() -> None:
+    assert loaded_by("import edgespec; edgespec.EdgespecError; edgespec.Stats") == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["chat", "--help"], ["paths"]])
+def test_command_loads_nothing_heavy(arguments: list[str]) -> None:
+    assert loaded_by("from edgespec.cli.main import main; main()", *arguments) == set()
+
+
+def test_prompt_loads_no_textual() -> None:
+    code = """
+import sys
+from edgespec.cli.doors import Doors
+from edgespec.cli.main import main
+from tests.scripted import ScriptedLM
+open(sys.argv[2], "w").close()
+main(doors=Doors(load=lambda *_, **__: ScriptedLM()))
+"""
+    model = os.environ["EDGESPEC_HOME"] + "-m.gguf"
+
+    loaded = loaded_by(code, "-m", model, "-p", "Hi")
+
+    assert loaded & {"textual", "rich", "llama_cpp", "huggingface_hub"} == set()
+    assert "numpy" in loaded
+
+
+def test_help_loads_few_modules() -> None:
+    # 137 of them, 70 of which are the interpreter's own, take 100 ms of CPU time.
+    modules = modules_after("from edgespec.cli.main import main; main()", "--help")
+
+    assert "edgespec.cli.main" in modules
+    assert len(modules) < 170
