@@ -22,6 +22,8 @@ _MARKERS = (
     _Marker("<think>", "</think>"),  # DeepSeek R1, Qwen3, GLM, SmolLM3, ...
     _Marker("[THINK]", "[/THINK]"),  # Magistral
     _Marker("<seed:think>", "</seed:think>"),
+    _Marker("<mm:think>", "</mm:think>"),  # MiniMax M3
+    _Marker("<think:opensource>", "</think:opensource>"),  # Hunyuan 3
     _Marker("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A
     _Marker("<|channel>thought\n", "<channel|>"),  # Gemma 4
     _Marker(  # gpt-oss

@@ -7,11 +7,11 @@ Source: transformers, utils/chat_template_utils.py (the names, not the code).
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NoReturn
 
 import jinja2
-from jinja2 import nodes
+from jinja2 import meta, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -37,6 +37,14 @@ def rendered(source: str, variables: Mapping[str, object]) -> str:
         raise TemplateFault(said, _line(fault), is_refusal=isinstance(fault, _Refusal)) from fault
 
 
+def free_names(source: str) -> frozenset[str]:
+    """The variables a template reads and does not only set itself; none of a broken one."""
+    try:
+        return frozenset(meta.find_undeclared_variables(_environment().parse(source)))
+    except jinja2.TemplateError:
+        return frozenset()
+
+
 class _Refusal(jinja2.TemplateError):
     """What `raise_exception` raises."""
 
@@ -53,13 +61,18 @@ class _Generation(Extension):
 
 @lru_cache(maxsize=8)
 def _compiled(source: str) -> jinja2.Template:
+    return _environment().from_string(source)
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _Generation]
     )
     environment.filters["tojson"] = _tojson
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now
-    return environment.from_string(source)
+    return environment
 
 
 def _tojson(

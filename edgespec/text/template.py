@@ -10,7 +10,7 @@ from functools import cached_property
 
 from edgespec.errors import EdgespecError, ModelFileError, UsageError
 from edgespec.text.reasoning import opens_reasoning
-from edgespec.text.sandbox import TemplateFault, rendered
+from edgespec.text.sandbox import TemplateFault, free_names, rendered
 from edgespec.text.turns import Turn, alternated, folded
 
 _CHATML = """\
@@ -25,6 +25,7 @@ _PLAIN = """\
 {%- endfor %}
 {{ 'Assistant:' }}"""
 
+_SWITCHES = ("enable_thinking", "thinking")  # Qwen3 and most; DeepSeek V3.1, Granite, Kimi
 _ONE, _TWO = "edgespec-probe-one", "edgespec-probe-two"
 
 
@@ -59,10 +60,10 @@ class ChatTemplate:
         self._bos_text = bos_text
         self._eos_text = eos_text
 
-    @property
+    @cached_property
     def can_think(self) -> bool:
-        """The template knows `enable_thinking`."""
-        return "enable_thinking" in self.source
+        """The template has a switch for thinking."""
+        return not free_names(self.source).isdisjoint(_SWITCHES)
 
     def shaped(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
         """The turns as this template takes them: system text folded, neighbours merged."""
@@ -105,7 +106,7 @@ class ChatTemplate:
         return not all(turn.content in text for turn in turns)
 
     def _text(self, turns: Sequence[Turn], think: bool | None, **extra: object) -> str:
-        asked = {} if think is None else {"enable_thinking": think}
+        asked = {} if think is None else dict.fromkeys(_SWITCHES, think)
         variables = {
             "messages": [self._message(turn) for turn in turns],
             "tools": None,

@@ -1,4 +1,8 @@
+from itertools import pairwise
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from edgespec.errors import UsageError
 from edgespec.text.memory import AnswerMemory
@@ -307,3 +311,56 @@ def test_prompt_tells_whether_reasoning_is_open() -> None:
 
     assert prompt_tokens(_template("deepseek-r1"), vocab, "Hi").opens_reasoning
     assert not prompt_tokens(_template("qwen3"), vocab, "Hi", think=False).opens_reasoning
+
+
+# Any contents
+
+
+_FRAGMENTS = [
+    "<|im_end|>",
+    "<|im_",
+    "end|>",
+    "<s>",
+    "</s>",
+    "<think>",
+    "Hello",
+    "日",
+    " ",
+    "\n",
+    "\U000f0000",
+]
+_TEXTS = (
+    st.lists(st.sampled_from(_FRAGMENTS), min_size=1, max_size=8).map("".join).filter(str.strip)
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["chatml", "qwen3", "mistral"]), _TEXTS, _TEXTS)
+def test_contents_add_no_control_token_and_lose_no_text(name: str, user: str, answer: str) -> None:
+    vocab = FakeVocab()
+    chat = _chat(user, answer, user)
+
+    tokens = prompt_tokens(_template(name), vocab, chat).tokens
+
+    n_written = sum(token < len(CONTROLS) for token in tokens)
+    harmless = prompt_tokens(_template(name), vocab, _chat("a", "b", "c")).tokens
+    assert n_written == sum(token < len(CONTROLS) for token in harmless)
+    assert vocab.spelled(tokens) == _rendered(name, chat)
+
+
+@settings(deadline=None)
+@given(_TEXTS, st.data())
+def test_any_answer_goes_back_in_its_own_tokens(text: str, data: st.DataObject) -> None:
+    vocab = FakeVocab()
+    cuts = sorted({0, len(text), *data.draw(st.lists(st.integers(0, len(text))))})
+    own = [
+        token for a, b in pairwise(cuts) for token in vocab.tokenize(text[a:b], parse_special=False)
+    ]
+    memory = AnswerMemory(vocab)
+    memory.remember(text, own)
+    first = prompt_tokens(_template("chatml"), vocab, "Hi").tokens
+
+    second = prompt_tokens(_template("chatml"), vocab, _chat("Hi", text, "x"), None, memory).tokens
+
+    assert list(second[: len(first) + len(own)]) == [*first, *own]
+    assert vocab.spelled(second) == _rendered("chatml", _chat("Hi", text, "x"))

@@ -76,8 +76,19 @@ def test_thinking_is_passed_only_when_given() -> None:
     assert template.render([HI], think=False).text.endswith("<think>\n\n</think>\n\n")
 
 
-def test_template_without_the_switch_cannot_think() -> None:
-    assert not _template(chat_templates.CHATML).can_think
+def test_thinking_is_switched_by_either_name() -> None:
+    template = _template("{% if thinking is not defined %}?{% elif thinking %}on{% endif %}")
+
+    assert template.can_think
+    assert [template.render([HI], think).text for think in (None, True, False)] == ["?", "on", ""]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [chat_templates.CHATML, "{# enable_thinking #}{% set enable_thinking = 1 %}", "{% broken"],
+)
+def test_template_without_the_switch_cannot_think(source: str) -> None:
+    assert not _template(source).can_think
 
 
 def test_template_says_when_it_opens_reasoning() -> None:
