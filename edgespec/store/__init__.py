@@ -5,6 +5,7 @@ Knows the catalogue's entries (`edgespec.modelspec`), nothing of llama.cpp.
 """
 
 from edgespec.store.disk import Installed, Removed, installed, list_installed, remove
+from edgespec.store.hub import is_offline
 from edgespec.store.job import gigabytes
 from edgespec.store.progress import Phase, PullProgress, Tell
 from edgespec.store.pull import described, pull
@@ -18,6 +19,7 @@ __all__ = [
     "described",
     "gigabytes",
     "installed",
+    "is_offline",
     "list_installed",
     "pull",
     "remove",
