@@ -237,14 +237,11 @@ class ChatController:
         match update:
             case PromptProgress():
                 turn.progress = update
-            case Delta(kind="reasoning"):
-                turn.reasoning += update.text
-                turn.reasoning_tokens += len(update.tokens)
-                self._enter("THINKING")
             case Delta():
-                turn.text += update.text
-                self._enter("GENERATING")
+                self._apply_text(turn, update)
             case Round():
+                if self.state == "THINKING":
+                    turn.reasoning_s = update.stats.decode_s
                 turn.last_round = update if update.step.draft else turn.last_round
                 turn.stats = update.stats
                 self._drafter_in_force = update.stats.drafter
@@ -254,9 +251,16 @@ class ChatController:
                 self.state = "ERROR" if update.error else "READY"
                 self._run = None
 
-    def _enter(self, state: State) -> None:
+    def _apply_text(self, turn: Turn, delta: Delta) -> None:
+        if delta.kind == "reasoning":
+            turn.reasoning += delta.text
+            turn.reasoning_tokens += len(delta.tokens)
+        else:
+            turn.text += delta.text
+        if delta.tokens and delta.tokens[-1].source in ("recovered", "bonus"):
+            turn.own_text = delta.tokens[-1].text
         if self.state != "STOPPING":
-            self.state = state
+            self.state = "THINKING" if delta.kind == "reasoning" else "GENERATING"
 
     def _start_queued(self) -> None:
         for turn in self.turns:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from edgespec.chat import ChatController, Turn
 from edgespec.chat_settings import changed, listing
+from edgespec.drafters import DRAFTERS
 from edgespec.errors import UsageError
 from edgespec.events import Stats
 
@@ -74,7 +75,7 @@ def parse(line: str) -> Say | Command | Unknown:
     close = difflib.get_close_matches(name, [*COMMANDS, *ALIASES], 1)
     meant = f"did you mean /{close[0]}?" if close else "/help lists the commands"
     shown = word.split("\n")[0][:40]
-    return Unknown(f"there is no command /{shown}; {meant} A leading // sends it as text.")
+    return Unknown(f"there is no command /{shown}; {meant}\nstart with // to send it as text")
 
 
 def run(controller: ChatController, command: Command) -> Outcome:
@@ -92,7 +93,11 @@ def _draft(controller: ChatController, argument: str) -> Outcome:
         if controller.draft.word != "ON":
             controller.toggle_draft()
     elif argument:
-        controller.set_drafter("none" if argument == "off" else argument)
+        name = "none" if argument == "off" else argument
+        if name not in (*DRAFTERS, "auto"):
+            names = ", ".join(("on", "off", "auto", *DRAFTERS))
+            raise UsageError(f"there is no drafter '{argument}'; /draft takes {names}")
+        controller.set_drafter(name)
     return Outcome(draft_sentence(controller))
 
 
@@ -189,10 +194,10 @@ COMMANDS = {
         Entry("regen", "/regen", "answer the last message again", _regen),
         Entry("draft", "/draft [on|off|auto|NAME]", "speculative drafting", _draft),
         Entry("think", "/think on|off", "let the model think first", _think),
-        Entry("set", "/set NAME VALUE", "sampling and limits; alone: show them", _set),
+        Entry("set", "/set NAME VALUE", "sampling, limits; alone: show them", _set),
         Entry("system", "/system [TEXT|none]", "the system prompt", _system),
         Entry("stats", "/stats", "figures of the last answer", _stats),
-        Entry("copy", "/copy [N]", "copy the last (N-th last) answer, raw", _copy),
+        Entry("copy", "/copy [N]", "copy the last (Nth last) answer, raw", _copy),
         Entry("quit", "/quit", "leave", lambda c, a: Outcome(effect="quit")),
     )
 }

@@ -65,6 +65,10 @@ class Turn:
     """Raw: goes back to the model and to the clipboard; clean it before showing it."""
     reasoning: str = ""
     reasoning_tokens: int = 0
+    reasoning_s: float = 0.0
+    """Decode time until the answer began."""
+    own_text: str = ""
+    """The target's own token of the last drafted step."""
     stats: Stats = field(default_factory=Stats)
     progress: PromptProgress | None = None
     last_round: Round | None = None

@@ -1,0 +1,1 @@
+"""The terminal chat. Start it with `edgespec.tui.app.run_chat`; nothing here imports llama.cpp."""

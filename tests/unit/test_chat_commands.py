@@ -59,7 +59,7 @@ def test_parse_never_sends_a_path_to_the_model() -> None:
     unknown = parse("/usr/bin/env python")
 
     assert isinstance(unknown, Unknown)
-    assert "A leading // sends it as text." in unknown.sentence
+    assert "start with // to send it as text" in unknown.sentence
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,7 @@ def test_set_changes_the_limits_of_the_request() -> None:
         ("/set top_k many", "top_k must be a whole number, not 'many'"),
         ("/set top_p 3", "top_p is 3.0, but must be above 0 and at most 1"),
         ("/set max_tokens -1", "max_tokens is -1, but must be 0 or more"),
+        ("/draft sufix", "there is no drafter 'sufix'; /draft takes on, off, auto, none, model"),
         ("/think maybe", "/think is on or off, not 'maybe'"),
         ("/copy 7", "there are 2 answers; /copy 7 is none of them"),
     ],

@@ -1,0 +1,52 @@
+import stat
+from pathlib import Path
+
+import pytest
+from edgespec.tui.clipboard import copy
+
+
+def fake_tool(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_copy_uses_the_desktops_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_tool(tmp_path / "bin", "xclip", f"cat > {tmp_path}/copied")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    sent: list[str] = []
+
+    said = copy("**raw** ü", sent.append, {"DISPLAY": ":0"})
+
+    assert (tmp_path / "copied").read_text() == "**raw** ü"
+    assert said == "copied 9 characters with xclip"
+    assert sent == []
+
+
+@pytest.mark.parametrize("environ", [{}, {"SSH_CONNECTION": "1", "DISPLAY": ":0"}])
+def test_copy_asks_the_terminal_and_saves_a_file_without_a_tool(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_tool(tmp_path / "bin", "xclip", "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sent: list[str] = []
+
+    said = copy("text", sent.append, environ)
+
+    assert sent == ["text"]
+    assert Path(said.rpartition(" ")[2]).read_text() == "text"
+
+
+def test_copy_falls_back_when_the_tool_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_tool(tmp_path / "bin", "xclip", "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sent: list[str] = []
+
+    copy("text", sent.append, {"DISPLAY": ":0"})
+
+    assert sent == ["text"]

@@ -1,0 +1,54 @@
+from tests.scripted import Script, ScriptedLM
+from tests.tui.stage import assert_golden, played, staged
+
+ANSWER = """\
+A **small draft model** proposes tokens and the target checks them in one pass.
+日本語も崩れません。
+
+```python
+while not done:
+    draft = small.propose(gamma)
+```
+
+1. propose
+2. verify
+"""
+
+
+def shown_turn(name: str, size: tuple[int, int], **app: bool) -> None:
+    async def scenario() -> None:
+        model = ScriptedLM([Script(ANSWER, reasoning="Two sentences, then the loop.")])
+        async with staged(model, size=size, **app) as stage:
+            await stage.say("Explain speculative decoding")
+            await stage.until_ended()
+
+            assert_golden(name, stage.text())
+
+    played(scenario)
+
+
+def test_turn_at_80_columns() -> None:
+    shown_turn("turn-80x24", (80, 24))
+
+
+def test_turn_at_120_columns_has_the_side_panel() -> None:
+    shown_turn("turn-120x34", (120, 34))
+
+
+def test_turn_at_60_columns_drops_draft_name_and_key_row() -> None:
+    shown_turn("turn-60x18", (60, 18))
+
+
+def test_turn_in_ascii_without_colours() -> None:
+    shown_turn("turn-60x18-ascii", (60, 18), is_ascii=True, can_color=False)
+
+
+def test_help_page() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), size=(80, 50)) as stage:
+            await stage.pilot.press("f1")
+            await stage.until_shown("Esc closes")
+
+            assert_golden("help-80x50", stage.text())
+
+    played(scenario)

@@ -1,0 +1,241 @@
+from typing import Any
+
+import pytest
+from edgespec.tui import answer, lines
+from edgespec.tui.glyphs import ASCII, UNICODE
+from textual.content import Content
+
+from edgespec.events import PromptProgress
+from edgespec.text.clean import clean
+from tests.scripted import Script, ScriptedLM
+from tests.tui.stage import Stage, played, staged
+
+MARKUP = "[/] [red] [bold [link=x] [x](y) [/INST] ![i](http://e.org/i.png) <http://a.b>"
+GENERICS = "Vec<u8>, List<String> and <div>x</div> &lt; &#x202E; <think>"
+LATEX = r"\(x_1\) and \[y\] and C:\temp\new"
+
+
+def words(text: str) -> str:
+    """`text` without the spaces that wrapping moves about."""
+    return "".join(text.split())
+
+
+async def shown_answer(stage: Stage) -> str:
+    await stage.say("go")
+    await stage.until_ended()
+    return words(stage.text())
+
+
+@pytest.mark.parametrize("hostile", [MARKUP, GENERICS, LATEX])
+def test_hostile_text_is_shown_as_it_was_written(hostile: str) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM([hostile])) as stage:
+            assert words(hostile) in await shown_answer(stage)
+
+    played(scenario)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "a\x1b]0;pwn\x07b\x1b[31mred",
+        "\x1b]52;c;cHduZWQ=\x07",
+        "one\u2028two\u2029three\x0bfour\x0cfive\rsix\r\nseven",
+        "admin\u202etxt.exe",
+        "👩‍👩‍👧‍👦 e\u0301 שלום",
+        "tab\there",
+    ],
+)
+def test_control_characters_never_reach_the_terminal(hostile: str) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM([hostile])) as stage:
+            text = await shown_answer(stage)
+
+            assert words(clean(hostile)) in text
+            assert not [c for c in text if ord(c) < 32 or 0x7F <= ord(c) < 0xA0]
+
+    played(scenario)
+
+
+def test_hostile_message_of_a_person_is_shown_as_it_was_written() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await stage.say("[/foo] [bold <b>")
+            await stage.until_shown("you ▸ [/foo] [bold <b>")
+
+    played(scenario)
+
+
+def test_line_breaks_are_the_sources_own() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["first line\nsecond line"])) as stage:
+            await stage.say("poem")
+            await stage.until_ended()
+
+            assert " first line\n second line\n" in stage.text()
+
+    played(scenario)
+
+
+def test_long_line_without_spaces_is_whole() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["x" * 10_000]), size=(200, 80)) as stage:
+            assert (await shown_answer(stage)).count("x") >= 10_000
+
+    played(scenario)
+
+
+@pytest.fixture
+def highlights(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Lines of each text that Pygments was given."""
+    seen: list[int] = []
+    real = answer.highlight
+
+    def counted(code: str, **how: Any) -> Content:
+        seen.append(code.count("\n") + 1)
+        return real(code, **how)
+
+    monkeypatch.setattr(answer, "highlight", counted)
+    return seen
+
+
+def test_growing_fence_is_highlighted_once_when_it_is_complete(highlights: list[int]) -> None:
+    code = "".join(f"value_{i} = {i}\n" for i in range(500))
+    model = ScriptedLM([Script(f"```python\n{code}```\n\ndone", pace_s=0.001)])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await stage.say("code")
+            await stage.until_ended()
+
+            assert stage.views[0].answer.source == model.complete("again").text
+
+    played(scenario)
+
+    # once when the next block began, once in the final layout
+    assert set(highlights) == {500}
+    assert len(highlights) <= 2
+
+
+def test_many_pieces_are_drawn_in_few_updates(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_appends = 0
+    real = answer.Answer.append
+
+    def counted(self: answer.Answer, text: str) -> Any:
+        nonlocal n_appends
+        n_appends += 1
+        return real(self, text)
+
+    monkeypatch.setattr(answer.Answer, "append", counted)
+    model = ScriptedLM(["word " * 4000])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await stage.say("long")
+            await stage.until_ended()
+
+    played(scenario)
+
+    assert model.streams[0].stats.passes > 1000
+    assert n_appends <= 60
+
+
+def test_resizing_while_streaming_loses_nothing() -> None:
+    text = "漢字 and emoji 👩‍👩‍👧‍👦 " * 40
+    model = ScriptedLM([Script(text, pace_s=0.002)])
+
+    async def scenario() -> None:
+        async with staged(model, size=(120, 34)) as stage:
+            await stage.say("go")
+            for size in ((60, 18), (1, 1), (20, 5), (300, 80), (80, 24)):
+                await stage.pilot.resize_terminal(*size)
+                await stage.pilot.pause(0.02)
+            await stage.until_ended()
+
+            assert stage.chat.turns[0].text == text
+            assert stage.views[0].answer.source == text
+            assert all(Content(row).cell_length <= 80 for row in stage.rows())
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (39, 24), (80, 9)])
+def test_answer_goes_on_in_a_terminal_that_is_too_small(size: tuple[int, int]) -> None:
+    model = ScriptedLM([Script("one two three four five six", hold_at=4)])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await stage.say("count")
+            await stage.until_shown("one two three four")
+            await stage.pilot.resize_terminal(*size)
+            model.release()
+            await stage.until_ended()
+            small = stage.text()
+            await stage.pilot.resize_terminal(80, 24)
+            await stage.until_shown("one two three four five six")
+            await stage.pilot.press("h", "i")
+
+            assert "READY" not in small
+            assert stage.prompt.text == "hi"
+
+    played(scenario)
+
+
+def test_no_color_leaves_no_colour_and_every_signal_as_a_word() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["```python\nx = 1\n```"]), can_color=False) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            screen = stage.app.screen
+            styles = [
+                segment.style
+                for y in range(24)
+                for segment in stage.app.screen._compositor.render_strips()[y].apply_filter(
+                    stage.app._filters[-1], screen.background_colors[1]
+                )
+                if segment.style is not None
+            ]
+
+            assert styles
+            assert all(style.color is None or style.color.is_default for style in styles)
+            assert all(style.bgcolor is None or style.bgcolor.is_default for style in styles)
+            for signal in ("draft ON", "accept", "READY", "✗"):
+                assert signal in stage.text()
+
+    played(scenario)
+
+
+def test_empty_no_color_variable_keeps_the_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            assert not stage.app.no_color
+
+    played(scenario)
+
+
+def test_signs_are_one_cell_wide_and_ascii_where_asked() -> None:
+    for glyphs in (UNICODE, ASCII):
+        for name in ("prompt", "folded", "accepted", "rejected", "to", "full", "empty", "times"):
+            assert Content(getattr(glyphs, name)).cell_length == 1
+    assert all(str(getattr(ASCII, name)).isascii() for name in ASCII.__dataclass_fields__)
+
+
+def test_spread_fills_the_width_by_cells_and_cuts_the_left_text() -> None:
+    left = Content("日本語" * 10)
+
+    line = lines.spread(30, left, "right", "…")
+
+    assert line.cell_length <= 30
+    assert line.plain.startswith(" 日本語")
+    assert line.plain.endswith("…  right")
+
+
+def test_prefill_tells_rate_and_rest_after_a_second() -> None:
+    progress = PromptProgress(done=1840, total=7912, cached=0)
+
+    early, late = lines.prefill(progress, 0.2, UNICODE), lines.prefill(progress, 4.5, UNICODE)
+
+    assert early.plain == "reading prompt ▓▓░░░░░░ 1,840/7,912 tok 23%"
+    assert late.plain == f"{early.plain} · 409 tok/s · 15 s left"

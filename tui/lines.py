@@ -1,0 +1,182 @@
+"""The chrome's lines as text: header, live strip, prefill, statistics of a turn.
+
+Pure: from the conversation's state and a width to `Content`. Every signal is a word or a sign;
+colour only repeats it.
+"""
+
+from textual.content import Content
+
+from edgespec.api.types import Description
+from edgespec.chat import ChatController, ContextUsage, LoadProgress, Turn
+from edgespec.events import PromptProgress, Stats
+from edgespec.text.clean import clean
+
+from .glyphs import Glyphs
+
+BAR_WIDTH = 8
+MAX_PIECE = 14
+NARROW = 72
+"""Columns below which the draft model's name is left out."""
+
+
+def spread(width: int, left: Content, right: Content | str = "", ellipsis: str = "") -> Content:
+    """`left` and `right` at the two edges of one line, a column of margin each side.
+
+    What does not fit is cut from the left text; the right one goes when it alone is too long.
+    """
+    right = Content(right) if isinstance(right, str) else right
+    room = width - 2
+    if right.cell_length > room:
+        right = Content("")
+    for_left = max(0, room - right.cell_length - (2 if right.cell_length else 0))
+    if left.cell_length > for_left:
+        cut = left.truncate(max(0, for_left - len(ellipsis)))
+        left = Content.assemble(cut, ellipsis if for_left > len(ellipsis) else "")
+    gap = max(0, room - left.cell_length - right.cell_length)
+    return Content.assemble(" ", left, " " * gap, right)
+
+
+def bar(fraction: float, glyphs: Glyphs, width: int = BAR_WIDTH) -> str:
+    """A bar of `width` cells."""
+    n_full = round(min(1.0, max(0.0, fraction)) * width)
+    return glyphs.full * n_full + glyphs.empty * (width - n_full)
+
+
+def thousands(n: int) -> str:
+    """512, 1.4k, 32k."""
+    if n < 1000:
+        return str(n)
+    return f"{n / 1000:.1f}k" if n < 9950 and n % 1000 >= 50 else f"{n / 1000:.0f}k"
+
+
+def header(chat: ChatController, width: int, glyphs: Glyphs) -> Content:
+    """Which models, how full the context is, what computes."""
+    if chat.description is None:
+        return spread(width, Content.styled("edgespec", "bold"))
+    models = _models(chat.description, with_draft=width >= NARROW)
+    right = context_words(chat.usage, glyphs)
+    if width >= NARROW:
+        right = Content.assemble(right, f"  {chat.description.backend}")
+    return spread(width, models, right, glyphs.ellipsis)
+
+
+def _models(description: Description, *, with_draft: bool) -> Content:
+    target = Content.styled(clean(description.target), "bold")
+    name = Content.assemble(target, f" {description.target_quant}")
+    if description.draft and with_draft:
+        name = Content.assemble(name, f" + {clean(description.draft)} {description.draft_quant}")
+    return name
+
+
+def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
+    """`ctx ▓▓░░░░░░ 1.4k/8.2k 17%`; from 80 % with a "!"."""
+    counts = f" {thousands(usage.n_tokens)}/{thousands(usage.n_ctx)} {usage.fraction:.0%}"
+    words = f"ctx {bar(usage.fraction, glyphs)}{counts}"
+    return Content.styled(f"{words} !", "bold $warning") if usage.is_near_full else Content(words)
+
+
+def draft_words(chat: ChatController) -> Content:
+    """`draft ON model`, or OFF or NONE with the reason."""
+    draft = chat.draft
+    style = {"ON": "bold $success", "OFF": "bold $warning", "NONE": "bold"}[draft.word]
+    words = Content.assemble("draft ", (draft.word, style))
+    if draft.word == "ON":
+        words = Content.assemble(words, f" {draft.name}")
+    return Content.assemble(words, f" ({clean(draft.note)})") if draft.note else words
+
+
+def last_round(turn: Turn, glyphs: Glyphs) -> Content:
+    """`✓the ✓target ✗it→them`: what was drafted, and what the target said instead."""
+    if turn.last_round is None:
+        return Content("")
+    step, pieces = turn.last_round.step, turn.last_round.pieces
+    words: list[str | tuple[str, str]] = []
+    for piece in pieces[: step.accepted]:
+        words += [(f"{glyphs.accepted}{_piece(piece, glyphs)}", "underline"), " "]
+    if step.accepted < len(pieces):
+        refused = _piece(pieces[step.accepted], glyphs)
+        words.append((f"{glyphs.rejected}{refused}", "$warning"))
+        words.append((f"{glyphs.to}{_piece(turn.own_text, glyphs)}", "bold"))
+    return Content.assemble(*words)
+
+
+def _piece(text: str, glyphs: Glyphs) -> str:
+    shown = clean(text).replace("\n", glyphs.newline)
+    shown = " ".join(shown.split()) or shown.replace(" ", glyphs.space).replace("\t", glyphs.space)
+    return shown if len(shown) <= MAX_PIECE else shown[:MAX_PIECE] + glyphs.ellipsis
+
+
+def acceptance(stats: Stats, *, with_places: bool) -> Content:
+    """`accept 61% (132/216)  by place 86 71 52 35`."""
+    if stats.acceptance_rate is None:
+        return Content("")
+    words = (
+        f"accept {stats.acceptance_rate:.0%} ({stats.accepted}/{stats.accepted + stats.rejected})"
+    )
+    if with_places:
+        places = " ".join(f"{p * 100:.0f}" for p in stats.acceptance_per_position[:6])
+        words += f"  by place {places}"
+    return Content(words)
+
+
+def speed(stats: Stats, glyphs: Glyphs) -> Content:
+    """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio where plain steps were not measured."""
+    if stats.decode_tokens_per_s is None:
+        return Content("")
+    words = Content.styled(f"{stats.decode_tokens_per_s:.1f} tok/s", "bold")
+    if stats.speedup is not None:
+        ratio = f"{stats.speedup:.2f}{glyphs.times}"
+        words = Content.assemble(words, f"  plain {stats.plain_tokens_per_s:.1f} = {ratio}")
+    return words
+
+
+def prefill(progress: PromptProgress, elapsed_s: float, glyphs: Glyphs) -> Content:
+    """`reading prompt ▓▓░░ 1,840/7,912 tok 23% · 410 tok/s · 15 s`; rates after a second."""
+    fraction = progress.done / progress.total if progress.total else 1.0
+    words = f"reading prompt {bar(fraction, glyphs)} {progress.done:,}/{progress.total:,} tok"
+    words += f" {fraction:.0%}"
+    fresh = progress.done - progress.cached
+    if elapsed_s >= 1 and fresh > 0:
+        rate = fresh / elapsed_s
+        left_s = (progress.total - progress.done) / rate
+        words += f" {glyphs.dot} {rate:,.0f} tok/s {glyphs.dot} {left_s:.0f} s left"
+    if progress.cached:
+        words += f" {glyphs.dot} {progress.cached:,} cached"
+    return Content(words)
+
+
+def loading(progress: LoadProgress, glyphs: Glyphs) -> Content:
+    """`loading qwen3-14b ▓▓▓░░░░░ 43%`."""
+    words = clean(progress.phase)
+    if progress.fraction is not None:
+        words += f" {bar(progress.fraction, glyphs)} {progress.fraction:.0%}"
+    return Content(words)
+
+
+_ENDS = {
+    "length": "max tokens reached",
+    "context_full": "context full: /new starts a new chat",
+    "cancelled": "stopped",
+}
+
+
+def turn_end(turn: Turn, glyphs: Glyphs) -> Content:
+    """`41.8 tok/s · 2.06× plain · first 0.31 s · 186 tok · accept 61% (132/216)`."""
+    stats, parts = turn.stats, []
+    if turn.is_replaced:
+        parts.append("[replaced]")
+    if turn.status == "stopped":
+        parts.append("[stopped]")
+    elif end := _ENDS.get(stats.finish_reason or ""):
+        parts.append(f"[{end}]")
+    if stats.decode_tokens_per_s is not None:
+        parts.append(f"{stats.decode_tokens_per_s:.1f} tok/s")
+    if stats.speedup is not None:
+        parts.append(f"{stats.speedup:.2f}{glyphs.times} plain")
+    if stats.ttft_s is not None:
+        parts.append(f"first {stats.ttft_s:.2f} s")
+    if stats.generated_tokens:
+        parts.append(f"{stats.generated_tokens} tok")
+    if stats.acceptance_rate is not None:
+        parts.append(acceptance(stats, with_places=False).plain)
+    return Content(f" {glyphs.dot} ".join(parts))

@@ -1,0 +1,63 @@
+"""The side panel of wide terminals: acceptance by place, speeds, times of the last answer."""
+
+from textual.content import Content
+from textual.widgets import Static
+
+from edgespec.chat import ChatController
+from edgespec.events import Stats
+
+from . import lines
+from .glyphs import Glyphs
+
+BAR_WIDTH = 14
+MAX_PLACES = 8
+
+
+class SpecPanel(Static):
+    """What drafting gives, in figures that can be added up."""
+
+    def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
+        super().__init__(id="panel")
+        self._chat, self._glyphs = chat, glyphs
+
+    def render(self) -> Content:
+        """A column of lines."""
+        turn = next((t for t in reversed(self._chat.turns) if t.stats.passes), None)
+        head = Content.assemble(("SPECULATIVE  ", "bold"), lines.draft_words(self._chat), "\n\n")
+        if turn is None:
+            return Content.assemble(head, "no answer yet")
+        round_words = lines.last_round(turn, self._glyphs)
+        if round_words.plain:
+            head = Content.assemble(head, "last round\n", round_words, "\n\n")
+        return Content.assemble(
+            head, *_places(turn.stats, self._glyphs), _figures(turn.stats, self._glyphs)
+        )
+
+
+def _places(stats: Stats, glyphs: Glyphs) -> list[str]:
+    places = stats.acceptance_per_position[:MAX_PLACES]
+    rows = [
+        f"place {i} {lines.bar(share, glyphs, BAR_WIDTH)} {share:>4.0%}\n"
+        for i, share in enumerate(places, 1)
+    ]
+    return [*rows, "\n"] if rows else []
+
+
+def _figures(stats: Stats, glyphs: Glyphs) -> str:
+    rows: list[tuple[str, str]] = []
+    if stats.acceptance_rate is not None:
+        judged = stats.accepted + stats.rejected
+        rows.append(("accept", f"{stats.acceptance_rate:.0%} ({stats.accepted}/{judged})"))
+        rows.append(("tok/round", f"{stats.mean_acceptance_length:.2f} in {stats.rounds} rounds"))
+    if stats.decode_tokens_per_s is not None:
+        rows.append(("speed", f"{stats.decode_tokens_per_s:.1f} tok/s"))
+    if stats.speedup is not None:
+        ratio = f"{stats.speedup:.2f}{glyphs.times}"
+        rows.append(("plain", f"{stats.plain_tokens_per_s:.1f} tok/s = {ratio}"))
+    if stats.passes:
+        rows.append(("draft", f"{1000 * stats.draft_s / stats.passes:.1f} ms/step"))
+        rows.append(("target", f"{1000 * stats.target_s / stats.passes:.1f} ms/step"))
+    rows.append(("prompt", f"{stats.prompt_tokens} tok, {stats.cached_tokens} cached"))
+    if stats.ttft_s is not None:
+        rows.append(("first", f"{stats.ttft_s:.2f} s"))
+    return "\n".join(f"{name:<11}{value}" for name, value in rows)

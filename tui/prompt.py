@@ -1,0 +1,85 @@
+"""The message a person writes: several lines, Enter sends, history at the edges."""
+
+from textual.events import Key
+from textual.message import Message
+from textual.widgets import TextArea
+
+from edgespec.chat_commands import completions
+
+NEWLINE_KEYS = ("ctrl+j", "newline", "alt+enter", "shift+enter")
+
+
+class Prompt(TextArea):
+    """Enter sends; Ctrl+J, Alt+Enter and Shift+Enter break the line."""
+
+    class Submitted(Message):
+        """A person pressed Enter."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__(
+            id="prompt",
+            highlight_cursor_line=False,
+            placeholder="Message   Enter send, Ctrl+J new line, / commands",
+        )
+        self._history: list[str] = []
+        self._back = 0
+        """How many messages back; 0: the one being written."""
+        self._unsent = ""
+
+    def put(self, text: str) -> None:
+        """Replace the text, cursor at its end."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def remember(self, text: str) -> None:
+        """Keep a sent message for the up key."""
+        if not self._history or self._history[-1] != text:
+            self._history.append(text)
+        self._back = 0
+
+    def on_key(self, event: Key) -> None:
+        """Keys that must keep their place among the characters around them.
+
+        A binding would bubble up first and break the line after what was typed behind it.
+        """
+        if event.key in NEWLINE_KEYS:
+            self.insert("\n")
+        elif event.key == "enter":
+            self._enter()
+        elif event.key == "tab" and (entries := completions(self.text)):
+            self.put(f"/{entries[0].name} ")
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _enter(self) -> None:
+        if self.text.endswith("\\"):
+            self.put(self.text[:-1] + "\n")
+        elif self.text.strip():
+            self.post_message(self.Submitted(self.text.strip("\n")))
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Up; on the first row the message before."""
+        if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
+            super().action_cursor_up(select)
+        elif self._back < len(self._history):
+            if self._back == 0:
+                self._unsent = self.text
+            self._back += 1
+            self._recall()
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Down; on the last row the message after."""
+        if select or not self.navigator.is_last_wrapped_line(self.cursor_location):
+            super().action_cursor_down(select)
+        elif self._back:
+            self._back -= 1
+            self._recall()
+
+    def _recall(self) -> None:
+        self.put(self._history[-self._back] if self._back else self._unsent)

@@ -1,0 +1,84 @@
+"""The header line and the two live lines above the prompt."""
+
+import time
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.widgets import Static
+
+from edgespec.chat import ChatController
+from edgespec.events import PromptProgress
+
+from . import lines
+from .glyphs import Glyphs
+
+WITH_PLACES = 84
+"""Columns from which the strip has room for the acceptance by place."""
+
+
+class HeaderBar(Static):
+    """Models, context, backend."""
+
+    def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
+        super().__init__(id="header")
+        self._chat, self._glyphs = chat, glyphs
+
+    def render(self) -> Content:
+        """One line as wide as the terminal."""
+        return lines.header(self._chat, self.size.width, self._glyphs)
+
+
+class SpecStrip(Static):
+    """What the drafter and the engine are doing now."""
+
+    def __init__(
+        self, chat: ChatController, glyphs: Glyphs, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(id="strip")
+        self._chat, self._glyphs, self._clock = chat, glyphs, clock
+        self._started_s = clock()
+
+    def turn_started(self) -> None:
+        """Measure the prompt's speed from now."""
+        self._started_s = self._clock()
+
+    def render(self) -> Content:
+        """Two lines as wide as the terminal; one where the side panel shows the rest."""
+        chat, glyphs, doing = self._chat, self._glyphs, self._doing()
+        turn = next((t for t in reversed(chat.turns) if t.stats.passes), None)
+        draft = lines.draft_words(chat)
+        if turn is None:
+            return self._rows((draft, Content("")), (doing, Content("")))
+        stats = turn.stats
+        speed = lines.speed(stats, glyphs)
+        accepted = lines.acceptance(stats, with_places=self.size.width >= WITH_PLACES)
+        if self.size.height == 1:
+            return self._rows((doing if doing.plain else speed, draft))
+        per_round = stats.mean_acceptance_length
+        right = Content(f"{per_round:.2f} tok/round" if per_round else "")
+        top = (Content.assemble(draft, "  ", lines.last_round(turn, glyphs)), accepted)
+        return self._rows(top, (doing, Content("")) if doing.plain else (speed, right))
+
+    def _rows(self, *rows: tuple[Content, Content]) -> Content:
+        width, ellipsis = self.size.width, self._glyphs.ellipsis
+        drawn = [lines.spread(width, left, right, ellipsis) for left, right in rows]
+        return Content("\n").join(drawn)
+
+    def _doing(self) -> Content:
+        chat, glyphs = self._chat, self._glyphs
+        match chat.state:
+            case "BOOT" | "LOADING":
+                return lines.loading(chat.progress, glyphs)
+            case "PREFILL":
+                progress = chat.turns[-1].progress or PromptProgress(0, 0, 0)
+                return lines.prefill(progress, self._clock() - self._started_s, glyphs)
+            case "THINKING":
+                turn = chat.turns[-1]
+                words = f"thinking{glyphs.ellipsis} {turn.stats.decode_s:.1f} s"
+                return Content(f"{words} {glyphs.dot} {turn.reasoning_tokens} tok")
+            case "STOPPING":
+                return Content.styled(f"stopping{glyphs.ellipsis}", "bold")
+            case "ERROR":
+                return Content.styled("the last answer failed", "bold $error")
+            case _:
+                return Content("")
