@@ -44,7 +44,7 @@ class Shown:
             self._note_tenth(state.done_bytes * 10 // state.total_bytes)
 
     def _note_tenth(self, tenths: int) -> None:
-        if tenths > self._tenths:
+        if self._tenths < tenths <= 10:
             self._tenths = tenths
             self._screen.note(f"{tenths * 10} %")
 
@@ -52,12 +52,13 @@ class Shown:
 def progress_line(state: PullProgress) -> str:
     """For example "fetching m.gguf: 3.10 GB of 9.00 GB, 34%, 41 MB/s, 2:24 left"."""
     parts = [f"{_WORDS[state.phase]} {state.file}: {gigabytes(state.done_bytes)}"]
+    left_bytes = None
     if state.total_bytes:
+        left_bytes = max(0, state.total_bytes - state.done_bytes)
         parts[0] += f" of {gigabytes(state.total_bytes)}"
-        parts.append(f"{state.done_bytes / state.total_bytes:.0%}")
-    if state.bytes_per_s:
+        parts.append(f"{1 - left_bytes / state.total_bytes:.0%}")
+    if state.bytes_per_s and state.phase == "download":
         parts.append(f"{gigabytes(int(state.bytes_per_s))}/s")
-        if state.total_bytes:
-            left_s = (state.total_bytes - state.done_bytes) / state.bytes_per_s
-            parts.append(f"{duration(left_s)} left")
+        if left_bytes:
+            parts.append(f"{duration(left_bytes / state.bytes_per_s)} left")
     return ", ".join(parts)

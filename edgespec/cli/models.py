@@ -31,12 +31,15 @@ def models_ls() -> None:
 
     screen, catalogue = Screen(), load_catalogue()
     here = {found.spec.id: found for found in list_installed(catalogue)}
-    width = max(len(spec.id) for spec in catalogue)
+    id_width = max(len(spec.id) for spec in catalogue)
+    quant_width = max(len(spec.quant) for spec in catalogue)
     for spec in catalogue:
         mark = "*" if spec.id in here else " "
         size = gigabytes(spec.planning_bytes) if spec.planning_bytes else "?"
         drafts = f"draft: {', '.join(spec.drafts)}" if spec.drafts else ""
-        screen.line(f"{mark} {spec.id:<{width}}  {spec.quant:<8}{size:>9}  {drafts}".rstrip())
+        screen.line(
+            f"{mark} {spec.id:<{id_width}}  {spec.quant:<{quant_width}} {size:>9}  {drafts}".rstrip()
+        )
     total = sum(found.size_bytes for found in here.values())
     screen.note(f"* on this machine: {len(here)}, {gigabytes(total)}.  edgespec pull ID gets one.")
 

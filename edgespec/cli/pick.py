@@ -12,8 +12,7 @@ from edgespec.cli.prompt import is_watched
 from edgespec.cli.render import Screen
 from edgespec.errors import EdgespecError, ModelNotFound, UsageError
 from edgespec.names import Resolved, resolve
-from edgespec.store import described, gigabytes, installed, list_installed
-from edgespec.store.hub import is_offline
+from edgespec.store import described, gigabytes, installed, is_offline, list_installed
 
 STARTER = "smollm2-135m"
 """Offered where there is no model: small, and on the Python package index."""
