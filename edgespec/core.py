@@ -199,12 +199,11 @@ class Session(Protocol):
         """How many leading tokens of `tokens` are resident already."""
         ...
 
-    def forward(
-        self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()
-    ) -> Logits:
+    def forward(self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()) -> Logits:
         """Make `tokens` (the whole intended sequence) resident; give the last `n_logits` rows.
 
-        Decodes only what is not resident. Raises: `DecodeFailed`; the session stays usable.
+        Decodes only what is not resident. Raises: `DecodeFailed`, `Interrupted`; the session
+        stays usable.
         """
         ...
 

@@ -13,7 +13,8 @@ EdgespecError
 └── EngineError          1  llama.cpp refused a call; names the C function and the meaning
     └── DecodeFailed     1  llama_decode did not decode the batch
 
-A fault of ours is an `assert`, never one of these. Cancelling is an event, not an error.
+A fault of ours is an `assert`, never one of these. Cancelling is an event, not an error:
+`Interrupted` only carries it out of a pass that was cut short.
 """
 
 
@@ -85,6 +86,10 @@ class Closed(EdgespecError):
 
 class EngineError(EdgespecError):
     """llama.cpp refused a call."""
+
+
+class Interrupted(Exception):
+    """A pass was given up since its request was cancelled; the session stays usable."""
 
 
 class DecodeFailed(EngineError):

@@ -13,6 +13,15 @@ Source = Literal["accepted", "recovered", "bonus", "plain"]
 (recovered), after a fully accepted one (bonus), or without any draft (plain)."""
 
 
+def sources(drafted: int, accepted: int) -> tuple[Source, ...]:
+    """Where the accepted tokens of a step and the target's own behind them come from."""
+    own: Source = "plain"
+    if drafted:
+        own = "bonus" if accepted == drafted else "recovered"
+    taken: tuple[Source, ...] = ("accepted",) * accepted
+    return (*taken, own)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One round of the loop: what was drafted, what the target took, what it cost."""
@@ -46,10 +55,7 @@ class Step:
     @property
     def sources(self) -> tuple[Source, ...]:
         """Where each committed token came from."""
-        own: Source = "plain"
-        if self.draft:
-            own = "bonus" if self.accepted == self.drafted else "recovered"
-        return tuple("accepted" if i < self.accepted else own for i in range(len(self.tokens)))
+        return sources(self.drafted, self.accepted + self.discarded)[: len(self.tokens)]
 
 
 @dataclass(frozen=True, slots=True)

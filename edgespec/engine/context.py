@@ -14,16 +14,17 @@ import numpy.typing as npt
 
 from edgespec.engine import binding
 from edgespec.engine.batch import Batch
-from edgespec.errors import DecodeFailed, DoesNotFit, EngineError
+from edgespec.engine.interrupt import Interrupt
+from edgespec.errors import DecodeFailed, DoesNotFit, EngineError, Interrupted
 
 _log = logging.getLogger(__name__)
 
 KvType = Literal["f16", "q8_0", "q4_0"]
 _KV_TYPES: dict[KvType, int] = {"f16": 1, "q8_0": 8, "q4_0": 2}
 
+_ABORTED = 2
 _DECODE_MEANINGS = {
     1: "no free cells in the cache for this batch",
-    2: "aborted",
     -1: "the batch breaks llama.cpp's rules",
     -2: "the memory for this batch could not be had",
     -3: "the computation failed",
@@ -49,7 +50,9 @@ class ContextOptions:
 class NativeContext:
     """Owns a `llama_context`; `close` frees it. One thread at a time."""
 
-    def __init__(self, model: Any, options: ContextOptions) -> None:
+    def __init__(
+        self, model: Any, options: ContextOptions, interrupt: Interrupt | None = None
+    ) -> None:
         self._lib = binding.lib()
         self.options = options
         binding.forget_errors()
@@ -60,6 +63,9 @@ class NativeContext:
                 f" ({binding.error_tail() or 'no reason given'})",
                 hint="try a smaller --ctx",
             )
+        self._interrupt = interrupt  # llama.cpp holds its address
+        if interrupt is not None:
+            interrupt.install(self._handle)
         self._memory = self._lib.llama_get_memory(self._handle)
         # llama.cpp pads to 256; what was asked for is what a caller sees.
         self.n_ctx = min(options.n_ctx, int(self._lib.llama_n_ctx_seq(self._handle)))
@@ -89,13 +95,16 @@ class NativeContext:
     def decode(self, batch: Batch) -> None:
         """Decode the batch's rows.
 
-        Raises: `DecodeFailed`; part of the rows may then be in the cache: see `end`.
+        Raises: `DecodeFailed`, `Interrupted`; part of the rows may then be in the cache: see
+        `end`.
         """
         assert 0 < batch.n_rows <= self.options.n_batch, f"{batch.n_rows} rows"
         assert batch.n_logits <= self.options.max_logits, f"{batch.n_logits} rows with logits"
         binding.forget_errors()
         rc = self._lib.llama_decode(self._handle, batch.native())
         assert rc != -1, f"llama_decode refused the batch: {binding.error_tail()}"
+        if rc == _ABORTED:
+            raise Interrupted
         if rc != 0:
             meaning = _DECODE_MEANINGS.get(rc, "unknown")
             raise DecodeFailed(

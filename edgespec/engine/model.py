@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from edgespec.engine import binding
 from edgespec.engine.context import ContextOptions, NativeContext
+from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.rollback import Replay, Rollback, Snapshot, Trim
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
@@ -98,7 +99,11 @@ class Model:
         return buffer.raw[:n].decode("utf-8", "replace")
 
     def new_session(
-        self, options: ContextOptions, *, rollback: Literal["auto", "replay"] = "auto"
+        self,
+        options: ContextOptions,
+        interrupt: Interrupt | None = None,
+        *,
+        rollback: Literal["auto", "replay"] = "auto",
     ) -> LlamaSession:
         """A cache of its own for this model. The caller closes it.
 
@@ -107,7 +112,7 @@ class Model:
         if self.is_recurrent:
             # Coupled sequences need attention memory; states are split by sequence (llamacpp.md 2).
             options = replace(options, max_branches=0, n_snapshots=NATIVE_SNAPSHOTS)
-        context = NativeContext(self._handle, options)
+        context = NativeContext(self._handle, options, interrupt)
         way: Rollback
         if rollback == "replay":
             way = Replay(context)

@@ -19,7 +19,7 @@ from edgespec.engine.batch import Batch
 from edgespec.engine.context import NativeContext
 from edgespec.engine.rollback import Kind, Rollback
 from edgespec.engine.rows import Rows
-from edgespec.errors import DecodeFailed
+from edgespec.errors import DecodeFailed, Interrupted
 
 IS_CHECKING = os.environ.get("EDGESPEC_CHECK", "") not in ("", "0")
 
@@ -95,7 +95,7 @@ class LlamaSession:
         missing = len(tokens) - self._n_resident
         try:
             self._decode(tokens, n_logits, branches)
-        except DecodeFailed:
+        except (DecodeFailed, Interrupted):
             self._resync()
             raise
         if IS_CHECKING:

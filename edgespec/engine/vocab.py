@@ -15,7 +15,7 @@ class LlamaVocab:
 
     def __init__(self, handle: Any) -> None:
         self._lib = binding.lib()
-        self._handle = handle
+        self.handle = handle
         self._pieces: dict[int, tuple[bytes, bytes]] = {}
         self.n_tokens = int(self._lib.llama_vocab_n_tokens(handle))
         self.add_bos = bool(self._lib.llama_vocab_get_add_bos(handle))
@@ -34,7 +34,7 @@ class LlamaVocab:
         size = 64
         while True:
             buffer = ctypes.create_string_buffer(size)
-            n = self._lib.llama_token_to_piece(self._handle, token, buffer, size, 0, special)
+            n = self._lib.llama_token_to_piece(self.handle, token, buffer, size, 0, special)
             if n >= 0:
                 return buffer.raw[:n]
             size = -n  # the piece is longer than the buffer: llama.cpp gives the size it needs
@@ -46,7 +46,7 @@ class LlamaVocab:
         while True:
             ids = (ctypes.c_int32 * size)()
             n = self._lib.llama_tokenize(
-                self._handle, raw, len(raw), ids, size, add_special, parse_special
+                self.handle, raw, len(raw), ids, size, add_special, parse_special
             )
             if n >= 0:
                 return ids[:n]
@@ -54,12 +54,12 @@ class LlamaVocab:
 
     def is_eog(self, token: int) -> bool:
         """Whether `token` ends a generation; a model may have several such tokens."""
-        return bool(self._lib.llama_vocab_is_eog(self._handle, token))
+        return bool(self._lib.llama_vocab_is_eog(self.handle, token))
 
     @cached_property
     def _marked(self) -> tuple[int, ...]:
         """Control and user-defined tokens; one native call per token of the vocabulary."""
-        attr, handle = self._lib.llama_vocab_get_attr, self._handle
+        attr, handle = self._lib.llama_vocab_get_attr, self.handle
         wanted = _ATTR_CONTROL | _ATTR_USER_DEFINED
         return tuple(t for t in range(self.n_tokens) if attr(handle, t) & wanted)
 

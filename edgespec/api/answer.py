@@ -1,0 +1,168 @@
+"""One request on the engine thread: prefill, the loop, text, statistics; events as they happen."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from edgespec.api.types import Options
+from edgespec.control import Fixed, PlainSpeed
+from edgespec.core import Drafter, Tokens
+from edgespec.decode import Request, prefill, speculate
+from edgespec.engine.interrupt import Interrupt
+from edgespec.engine.session import LlamaSession
+from edgespec.engine.vocab import LlamaVocab
+from edgespec.errors import Interrupted
+from edgespec.events import (
+    Delta,
+    Done,
+    Event,
+    FinishReason,
+    PromptProgress,
+    Reply,
+    Round,
+    Source,
+    Stats,
+)
+from edgespec.fold import StatsFold
+from edgespec.sampling.sampler import RequestSampler
+from edgespec.text.answer import AnswerText
+from edgespec.text.memory import AnswerMemory
+
+_log = logging.getLogger(__name__)
+Emit = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What the engine thread owns; nobody else touches the sessions and drafters."""
+
+    target: LlamaSession
+    vocab: LlamaVocab
+    drafters: Mapping[str, Drafter]
+    interrupt: Interrupt
+    memory: AnswerMemory
+    plain: PlainSpeed
+    lock: threading.Lock
+    """Guards who may set the interrupt: the running answer only."""
+
+
+class Answer:
+    """Prepared by the caller's thread, run once by the engine thread, cancelled by any."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        prompt: Tokens,
+        options: Options,
+        sampler: RequestSampler,
+        *,
+        drafter: str,
+        drafter_note: str,
+        draft_len: int,
+        text: AnswerText,
+    ) -> None:
+        self._engine = engine
+        self._prompt = prompt
+        self._options = options
+        self._sampler = sampler
+        self._controller = Fixed(drafter, draft_len)
+        self._text = text
+        self._fold = StatsFold(
+            Stats(prompt_tokens=len(prompt), drafter=drafter, drafter_note=drafter_note),
+            engine.plain,
+        )
+        self._is_cancelled = threading.Event()
+        self._is_running = False
+        self._deltas: list[Delta] = []
+        self._tokens: list[int] = []
+
+    @property
+    def stats(self) -> Stats:
+        """So far; final once run."""
+        return self._fold.stats
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """The generated tokens so far."""
+        return tuple(self._tokens)
+
+    @property
+    def reply(self) -> Reply:
+        """The whole answer, once run."""
+        return Reply(self._text.text, self._text.reasoning, self.stats, self.tokens)
+
+    def cancel(self) -> None:
+        """Stop at once, or before it began; idempotent."""
+        with self._engine.lock:
+            self._is_cancelled.set()
+            if self._is_running:
+                self._engine.interrupt.set()
+
+    def run(self, emit: Emit) -> None:
+        """Run to the end. Raises what the engine raises; the statistics then say "error"."""
+        with self._engine.lock:
+            self._is_running = True
+        try:
+            reason = self._generate(emit)
+        except Interrupted:
+            reason = "cancelled"
+        except BaseException:
+            self._fold.finish("error")
+            raise
+        finally:
+            with self._engine.lock:
+                self._is_running = False
+                self._engine.interrupt.clear()
+        for delta in self._text.finish():
+            emit(delta)
+        self._engine.memory.remember(self._text.text, self._text.answer_tokens)
+        self._fold.finish(reason)
+        emit(Done(self.stats))
+
+    def _generate(self, emit: Emit) -> FinishReason:
+        engine, vocab = self._engine, self._engine.vocab
+        self._fold.begin()
+        request = Request(
+            prompt=self._prompt,
+            sampler=self._sampler,
+            max_tokens=self._options.max_tokens,
+            ends=self._ends,
+            is_eog=vocab.is_eog,
+            is_cancelled=self._is_cancelled.is_set,
+        )
+        cached = engine.target.resident_prefix(self._prompt[:-1])
+        emit(PromptProgress(cached, len(self._prompt), cached))
+        for done in prefill(engine.target, request, engine.target.n_batch):
+            emit(PromptProgress(done, len(self._prompt), cached))
+        self._fold.prefilled(cached)
+        steps = speculate(engine.target, engine.drafters, self._controller, request)
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                reason: FinishReason = end.value
+                return reason
+            self._fold.add(step)
+            for delta in merged(self._deltas):
+                emit(delta)
+            self._deltas.clear()
+            pieces = tuple(vocab.piece(t).decode("utf-8", "replace") for t in step.draft)
+            emit(Round(step, self.stats, pieces))
+
+    def _ends(self, token: int, source: Source) -> bool:
+        self._tokens.append(token)
+        self._deltas += self._text.feed(token, source)
+        return self._engine.vocab.is_eog(token) or self._text.is_stopped
+
+
+def merged(deltas: list[Delta]) -> list[Delta]:
+    """Neighbours of one kind as one: a step of 32 tokens is one event."""
+    out: list[Delta] = []
+    for delta in deltas:
+        if out and out[-1].kind == delta.kind:
+            last = out[-1]
+            out[-1] = replace(last, text=last.text + delta.text, tokens=last.tokens + delta.tokens)
+        else:
+            out.append(delta)
+    return out

@@ -1,0 +1,308 @@
+"""`load` and the loaded model: thread-safe requests over one engine thread."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from edgespec.api.answer import Answer, Engine
+from edgespec.api.load import (
+    Files,
+    Loaded,
+    Progress,
+    drafter_names,
+    find_files,
+    load_pair,
+    measure,
+)
+from edgespec.api.stream import AnswerStream, AsyncAnswerStream
+from edgespec.api.types import Description, Message, Options, Prompt
+from edgespec.api.worker import Worker
+from edgespec.control import DRAFT_LEN, PlainSpeed, auto_drafter
+from edgespec.core import Constraint
+from edgespec.drafters import DrafterInputs, create
+from edgespec.engine.binding import json_schema_to_gbnf
+from edgespec.engine.grammar import Grammars
+from edgespec.errors import Busy, Closed, ContextOverflow, UsageError
+from edgespec.events import Reply
+from edgespec.sampling.sampler import RequestSampler
+from edgespec.text.answer import AnswerText
+from edgespec.text.memory import AnswerMemory
+from edgespec.text.prompt import PromptTokens, prompt_tokens, raw_tokens
+from edgespec.text.template import template_of
+
+
+def load(
+    target: str | Path,
+    *,
+    draft: str | Path | None = None,
+    drafter: str = "auto",
+    n_ctx: int | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> "LoadedModel":
+    """Load a target, and a draft model if one is named; `draft="auto"` takes the catalogue's.
+
+    Names are catalogue ids, or paths of GGUF files. `n_ctx` None: 8,192 tokens, or what the model
+    was trained for if that is less. `drafter` "auto" decides by what it measures.
+    Raises: the errors of `edgespec.errors`, each before more is loaded than it takes to know.
+    """
+    tell = progress or (lambda phase, fraction: None)
+    if n_ctx is not None and n_ctx < 16:
+        raise UsageError(f"a context of {n_ctx} tokens is too small", hint="give 16 or more")
+    if n_threads is not None and n_threads < 1:
+        raise UsageError(f"{n_threads} threads cannot compute", hint="give 1 or more")
+    files = find_files(target, draft, drafter)
+    _check_context(files, n_ctx)
+    loaded = load_pair(files, n_ctx=n_ctx, n_threads=n_threads, progress=tell)
+    try:
+        return LoadedModel(loaded, drafter, tell)
+    except BaseException:
+        loaded.close()
+        raise
+
+
+async def aload(
+    target: str | Path,
+    *,
+    draft: str | Path | None = None,
+    drafter: str = "auto",
+    n_ctx: int | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> "LoadedModel":
+    """`load` on a thread of its own, for asyncio."""
+    return await asyncio.to_thread(
+        load,
+        target,
+        draft=draft,
+        drafter=drafter,
+        n_ctx=n_ctx,
+        n_threads=n_threads,
+        progress=progress,
+    )
+
+
+def _check_context(files: Files, n_ctx: int | None) -> None:
+    trained = files.target.shape.n_ctx_train
+    if n_ctx is not None and trained and n_ctx > trained:
+        raise UsageError(
+            f"{files.target_id} was trained for {trained:,} tokens of context, not {n_ctx:,}",
+            hint=f"--ctx {trained}",
+        )
+
+
+class LoadedModel:
+    """Implements `types.LanguageModel`; use it as a context manager or `close` it."""
+
+    def __init__(self, loaded: Loaded, drafter: str, progress: Progress) -> None:
+        """Take ownership of `loaded`."""
+        self._loaded = loaded
+        vocab = loaded.target.vocab
+        has_draft = loaded.draft_session is not None
+        note = loaded.files.note
+        if drafter == "auto":
+            progress("measuring", 0.0)
+            self._auto, auto_note = auto_drafter(measure(loaded))
+            self._drafter, note = self._auto, auto_note or note
+        else:
+            self._drafter = drafter
+            self._auto = "suffix+model" if has_draft else "suffix"
+        self._note = note
+        inputs = DrafterInputs(
+            n_vocab=loaded.session.n_vocab, is_eog=vocab.is_eog, session=loaded.draft_session
+        )
+        self._engine = Engine(
+            target=loaded.session,
+            vocab=vocab,
+            drafters={name: create(name, inputs) for name in drafter_names(has_draft)},
+            interrupt=loaded.interrupt,
+            memory=AnswerMemory(vocab),
+            plain=PlainSpeed(),
+            lock=threading.Lock(),
+        )
+        self._template = template_of(
+            loaded.files.target.shape.chat_template,
+            vocab.control_texts(),
+            bos_text=_text(vocab.piece(vocab.bos, special=True)) if vocab.bos >= 0 else "",
+            eos_text=_text(vocab.piece(vocab.eos, special=True)) if vocab.eos >= 0 else "",
+        )
+        self._grammars = Grammars(vocab.handle)
+        self._answers: set[Answer] = set()
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._worker = Worker(loaded.files.target_id)
+
+    @property
+    def description(self) -> Description:
+        """What is loaded."""
+        files = self._loaded.files
+        return Description(
+            target=files.target_id,
+            target_quant=files.target.shape.quant,
+            draft=files.draft_id,
+            draft_quant=files.draft.shape.quant if files.draft else "",
+            drafter=self._drafter,
+            drafter_note=self._note,
+            n_ctx=self._engine.target.n_ctx,
+            backend=self._loaded.backend,
+            can_think=self._template.can_think,
+        )
+
+    @property
+    def notice(self) -> str:
+        """One sentence where the model has no chat template of its own, else empty."""
+        return self._template.notice
+
+    def chat(
+        self, prompt: Prompt, options: Options = Options(), *, wait: bool = True
+    ) -> AnswerStream:
+        """Start an answer; see `types.LanguageModel.chat`."""
+        answer = self._prepared(prompt, options)
+        return AnswerStream(answer, self._submitter(answer, wait=wait))
+
+    def achat(
+        self, prompt: Prompt, options: Options = Options(), *, wait: bool = True
+    ) -> AsyncAnswerStream:
+        """`chat` for asyncio; call it on the event loop's thread."""
+        answer = self._prepared(prompt, options)
+        return AsyncAnswerStream(answer, self._submitter(answer, wait=wait))
+
+    def complete(self, prompt: Prompt, options: Options = Options()) -> Reply:
+        """The whole answer at once."""
+        answer = self._prepared(prompt, options)
+        with AnswerStream(answer, self._submitter(answer, wait=True)) as stream:
+            for _ in stream:
+                pass
+        return answer.reply
+
+    async def acomplete(self, prompt: Prompt, options: Options = Options()) -> Reply:
+        """`complete` for asyncio."""
+        answer = self._prepared(prompt, options)
+        async with AsyncAnswerStream(answer, self._submitter(answer, wait=True)) as stream:
+            async for _ in stream:
+                pass
+        return answer.reply
+
+    def count(self, prompt: Prompt, options: Options = Options()) -> int:
+        """Tokens of the rendered prompt."""
+        return len(self._prompt_tokens(prompt, options).tokens)
+
+    def tokenize(self, text: str) -> list[int]:
+        """Token ids of plain text, control tokens not parsed."""
+        return self._engine.vocab.tokenize(text, parse_special=False)
+
+    def close(self) -> None:
+        """Cancel what runs and waits, join, free; idempotent."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            answers = tuple(self._answers)
+        for answer in answers:
+            answer.cancel()
+        self._worker.close()
+        self._loaded.close()
+
+    def __enter__(self) -> "LoadedModel":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _prompt_tokens(self, prompt: Prompt, options: Options) -> PromptTokens:
+        with self._lock:
+            if self._is_closed:
+                raise Closed("this model was closed", hint="load it again")
+        vocab = self._engine.vocab
+        if options.raw:
+            if not isinstance(prompt, str):
+                raise UsageError("a raw prompt is one text, not messages")
+            return PromptTokens(raw_tokens(vocab, prompt), opens_reasoning=False)
+        messages: Sequence[Message] = (
+            (Message(role="user", content=prompt),) if isinstance(prompt, str) else prompt
+        )
+        return prompt_tokens(self._template, vocab, messages, options.think, self._engine.memory)
+
+    def _prepared(self, prompt: Prompt, options: Options) -> Answer:
+        """Everything that can be refused is refused here, on the caller's thread."""
+        if options.max_tokens is not None and options.max_tokens < 0:
+            raise UsageError(f"max_tokens is {options.max_tokens}, but must be 0 or more")
+        read = self._prompt_tokens(prompt, options)
+        n_ctx = self._engine.target.n_ctx
+        if len(read.tokens) >= n_ctx:
+            raise ContextOverflow(
+                len(read.tokens), n_ctx, hint="shorten the prompt, or load with a larger --ctx"
+            )
+        name, draft_len = self._chosen(options)
+        stops = (*options.stop, *(() if options.raw else self._template.stops))
+        return Answer(
+            self._engine,
+            np.array(read.tokens, np.int32),
+            options,
+            RequestSampler(
+                options.sampling, self._engine.target.n_vocab, self._constraint(options)
+            ),
+            drafter=name,
+            drafter_note=self._note if name == self._drafter else "",
+            draft_len=draft_len,
+            text=AnswerText(
+                self._engine.vocab,
+                stops,
+                opens_reasoning=read.opens_reasoning,
+                is_raw=options.raw,
+            ),
+        )
+
+    def _chosen(self, options: Options) -> tuple[str, int]:
+        """The drafter's name and the limit of its drafts."""
+        name = options.drafter or self._drafter
+        if name == "auto":
+            name = self._auto
+        if name not in self._engine.drafters:
+            create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
+        limit = DRAFT_LEN[name] if options.draft_len is None else options.draft_len
+        if limit < 0:
+            raise UsageError(f"draft_len is {limit}, but must be 0 or more")
+        return name, limit
+
+    def _constraint(self, options: Options) -> Constraint | None:
+        if options.grammar is not None and options.json_schema is not None:
+            raise UsageError("a grammar and a JSON schema exclude each other")
+        if options.json_schema is not None:
+            return self._grammars.start(json_schema_to_gbnf(options.json_schema))
+        if options.grammar is not None:
+            return self._grammars.start(options.grammar)
+        return None
+
+    def _submitter(self, answer: Answer, *, wait: bool) -> Callable[[Callable[[], None]], None]:
+        def submit(job: Callable[[], None]) -> None:
+            def tracked() -> None:
+                try:
+                    job()
+                finally:
+                    with self._lock:
+                        self._answers.discard(answer)
+
+            with self._lock:
+                if self._is_closed:
+                    raise Closed("this model was closed", hint="load it again")
+                self._answers.add(answer)
+                is_taken = self._worker.submit(tracked, only_if_idle=not wait)
+                if not is_taken:
+                    self._answers.discard(answer)
+                    raise Busy("another answer is running", hint="wait for it, or cancel it")
+
+        return submit
+
+
+def _text(piece: bytes) -> str:
+    return piece.decode("utf-8", "replace")

@@ -1,0 +1,123 @@
+"""A running answer as its consumers see it: an iterator of events, sync or async."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from queue import SimpleQueue
+
+from edgespec.api.answer import Answer
+from edgespec.events import Event, Stats
+
+Item = Event | BaseException | None
+"""What the engine thread sends: an event, an error to raise, or None at the end."""
+
+
+class AnswerStream:
+    """Implements `types.Stream`. The engine works ahead of its consumer."""
+
+    def __init__(self, answer: Answer, submit: Callable[[Callable[[], None]], None]) -> None:
+        self._answer = answer
+        self._items: SimpleQueue[Item] = SimpleQueue()
+        self._is_over = threading.Event()
+        submit(self._run)
+
+    def _run(self) -> None:
+        try:
+            self._answer.run(self._items.put)
+        except BaseException as error:
+            self._items.put(error)
+        finally:
+            self._is_over.set()
+            self._items.put(None)
+
+    def __iter__(self) -> Iterator[Event]:
+        """The events; breaking off cancels. Raises what went wrong, where it is iterated."""
+        try:
+            while (item := self._items.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+            self._items.put(None)  # a second iteration ends at once
+        finally:
+            self.close()
+
+    def __enter__(self) -> "AnswerStream":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def cancel(self) -> None:
+        """Stop within one step; any thread; idempotent."""
+        self._answer.cancel()
+
+    def close(self) -> None:
+        """Cancel, and wait until the engine has let go; idempotent."""
+        if not self._is_over.is_set():
+            self.cancel()
+            self._is_over.wait()
+
+    @property
+    def stats(self) -> Stats:
+        """Statistics so far; final after the end, a cancel or a break."""
+        return self._answer.stats
+
+
+class AsyncAnswerStream:
+    """The same for asyncio: `async for`, `async with`; the event loop never blocks."""
+
+    def __init__(self, answer: Answer, submit: Callable[[Callable[[], None]], None]) -> None:
+        self._answer = answer
+        self._loop = asyncio.get_running_loop()
+        self._items: asyncio.Queue[Item] = asyncio.Queue()
+        self._is_over = asyncio.Event()
+        submit(self._run)
+
+    def _run(self) -> None:
+        try:
+            self._answer.run(self._send)
+        except BaseException as error:
+            self._send(error)
+        finally:
+            self._send(None)
+
+    def _send(self, item: Item) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._receive, item)
+
+    def _receive(self, item: Item) -> None:
+        if item is None:
+            self._is_over.set()
+        self._items.put_nowait(item)
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        """The events; breaking off and cancelling the task cancel the answer."""
+        try:
+            while (item := await self._items.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+            self._items.put_nowait(None)
+        finally:
+            await self.aclose()
+
+    async def __aenter__(self) -> "AsyncAnswerStream":
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    def cancel(self) -> None:
+        """Stop within one step; any thread; idempotent."""
+        self._answer.cancel()
+
+    async def aclose(self) -> None:
+        """Cancel, and wait until the engine has let go; idempotent."""
+        if not self._is_over.is_set():
+            self.cancel()
+            await asyncio.shield(self._is_over.wait())
+
+    @property
+    def stats(self) -> Stats:
+        """Statistics so far; final after the end, a cancel or a break."""
+        return self._answer.stats

@@ -1,0 +1,154 @@
+"""The loop: a drafter proposes, the target checks all of it in one pass, exact rules decide.
+
+Leviathan et al. 2023 (arXiv 2211.17192), Algorithm 1, with the drafter chosen anew at every step.
+Knows sessions, drafters and a sampler by their Protocols; nothing of text, files or llama.cpp.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from edgespec.context import Context
+from edgespec.core import (
+    Constraint,
+    Controller,
+    Dist,
+    Draft,
+    Drafter,
+    LearnsFromTarget,
+    Logits,
+    Session,
+    Tokens,
+)
+from edgespec.events import FinishReason, Source, Step, sources
+from edgespec.sampling.sampler import RequestSampler
+from edgespec.verify import verify
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be continued, how it is sampled, and when it ends."""
+
+    prompt: Tokens
+    sampler: RequestSampler
+    max_tokens: int | None
+    ends: Callable[[int, Source], bool]
+    """Hears every committed token once, in order; True: it ends the answer."""
+    is_eog: Callable[[int], bool]
+    is_cancelled: Callable[[], bool]
+
+
+def prefill(target: Session, request: Request, n_chunk: int) -> Iterator[int]:
+    """Read the prompt but for its last token, in chunks; yields how many tokens are resident."""
+    prompt = request.prompt[:-1]
+    done = target.resident_prefix(prompt)
+    while done < len(prompt) and not request.is_cancelled():
+        done = min(done + n_chunk, len(prompt))
+        target.forward(prompt[:done], n_logits=0)
+        yield done
+
+
+def speculate(
+    target: Session,
+    drafters: Mapping[str, Drafter],
+    controller: Controller,
+    request: Request,
+) -> Generator[Step, None, FinishReason]:
+    """Yield steps whose tokens are distributed exactly as sampling from `target` alone.
+
+    The prompt's tokens but the last should be resident (`prefill`). Returns why it ended.
+    Raises: `Interrupted`; what was yielded stands.
+    """
+    sampler = request.sampler
+    context = Context(request.prompt, target.n_ctx)
+    end = target.n_ctx
+    if request.max_tokens is not None:
+        end = min(end, len(context) + request.max_tokens)
+
+    while len(context) < end and not context.is_ended and not request.is_cancelled():
+        began_s = perf_counter()
+        n = len(context)
+        budget = min(end - n, target.max_logits) - 1  # one token is always the target's own
+        choice = controller.choose(context.tokens, budget)
+        drafter = drafters[choice.drafter]
+        draft = _legal(drafter.draft(context.tokens, choice.k, sampler), sampler.constraint)
+        drafted_s = perf_counter()
+
+        tokens = context.followed_by(draft.tokens)
+        logits = target.forward(tokens, n_logits=len(draft) + 1, branches=draft.branches)
+        decoded_s = perf_counter()
+
+        verdict = verify(draft, _Target(logits, tokens, n, sampler), sampler, position=n)
+        verified_s = perf_counter()
+
+        origins = sources(len(draft), verdict.accepted)
+        emitted = context.commit(verdict.tokens, origins, request.ends)
+        for token in emitted:
+            if not request.is_eog(token):
+                sampler.commit(token)
+        if isinstance(drafter, LearnsFromTarget):
+            drafter.learn(context.tokens, logits)
+        accepted = min(verdict.accepted, len(emitted))
+        step = Step(
+            drafter=drafter.name,
+            draft=draft.tokens,
+            tokens=emitted,
+            accepted=accepted,
+            discarded=verdict.accepted - accepted,
+            rows=logits.n_decoded,
+            draft_s=drafted_s - began_s,
+            target_s=decoded_s - drafted_s,
+            verify_s=verified_s - decoded_s,
+            step_s=perf_counter() - began_s,
+            context=n,
+            match=draft.match,
+        )
+        controller.observe(step)
+        yield step
+
+    if context.is_ended:
+        return "stop"
+    if request.is_cancelled():
+        return "cancelled"
+    is_full = request.max_tokens is None or len(context) - len(request.prompt) < request.max_tokens
+    return "context_full" if is_full else "length"
+
+
+class _Target:
+    """p(i): the target's shaped distribution after the first i draft tokens, when asked for."""
+
+    def __init__(self, logits: Logits, tokens: Tokens, n: int, sampler: RequestSampler) -> None:
+        self._logits = logits
+        self._tokens = tokens
+        self._n = n
+        self._sampler = sampler
+        self._constraints: list[Constraint | None] = [sampler.constraint]
+
+    def __call__(self, i: int) -> Dist:
+        history = self._tokens[: self._n + i]
+        return self._sampler.dist(self._logits[i], history, self._constraint(i))
+
+    def _constraint(self, i: int) -> Constraint | None:
+        while len(self._constraints) <= i:
+            last = self._constraints[-1]
+            token = int(self._tokens[self._n + len(self._constraints) - 1])
+            self._constraints.append(None if last is None else last.advanced(token))
+        return self._constraints[i]
+
+
+def _legal(draft: Draft, constraint: Constraint | None) -> Draft:
+    """Cut a deterministic draft before the first token that the grammar forbids.
+
+    A sampled draft is left alone: its drafter masked it by the same grammar, and dropping a drawn
+    token would change the output's law.
+    """
+    if constraint is None or draft.dists:
+        return draft
+    for i, token in enumerate(draft.tokens):
+        if not constraint.allowed(np.array([token], np.int32))[0]:
+            return replace(draft, tokens=draft.tokens[:i])
+        if i + 1 < len(draft):
+            constraint = constraint.advanced(token)
+    return draft

@@ -1,0 +1,55 @@
+"""Steps folded into statistics, as they happen."""
+
+from dataclasses import replace
+from time import perf_counter
+
+from edgespec.control import PlainSpeed
+from edgespec.events import FinishReason, Stats, Step
+
+
+class StatsFold:
+    """Owned by one request; `stats` may be read from any thread (it is replaced, never changed)."""
+
+    def __init__(self, base: Stats, plain: PlainSpeed) -> None:
+        self.stats = base
+        self._plain = plain
+        self._began_s = perf_counter()
+
+    def begin(self) -> None:
+        """The engine takes the request up; waiting before is not its time."""
+        self._began_s = perf_counter()
+
+    def prefilled(self, cached: int) -> None:
+        """The prompt is resident, `cached` tokens of it were before."""
+        self.stats = replace(
+            self.stats, cached_tokens=cached, prefill_s=perf_counter() - self._began_s
+        )
+
+    def add(self, step: Step) -> None:
+        """Fold one step in."""
+        old = self.stats
+        self._plain.observe(step)
+        accepted_at = list(old.accepted_at)
+        accepted_at += [0] * (step.accepted - len(accepted_at))
+        for i in range(step.accepted):
+            accepted_at[i] += 1
+        self.stats = replace(
+            old,
+            generated_tokens=old.generated_tokens + len(step.tokens),
+            passes=old.passes + 1,
+            rounds=old.rounds + (step.drafted > 0),
+            drafted=old.drafted + step.drafted,
+            accepted=old.accepted + step.accepted,
+            discarded=old.discarded + step.discarded,
+            accepted_at=tuple(accepted_at),
+            ttft_s=perf_counter() - self._began_s if old.ttft_s is None else old.ttft_s,
+            decode_s=old.decode_s + step.step_s,
+            draft_s=old.draft_s + step.draft_s,
+            target_s=old.target_s + step.target_s,
+            verify_s=old.verify_s + step.verify_s,
+            plain_tokens_per_s=self._plain.tokens_per_s,
+        )
+
+    def finish(self, reason: FinishReason) -> None:
+        """The request ended."""
+        self.stats = replace(self.stats, finish_reason=reason)
