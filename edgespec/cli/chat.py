@@ -3,7 +3,8 @@
 import os
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,8 @@ from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
-    from edgespec.api.types import LanguageModel, Message, Options
-    from edgespec.chat import OpenModel
+    from edgespec.api.types import Message
+    from edgespec.chat import ChatController, OpenModel
     from edgespec.cli.pick import Pick
     from edgespec.names import Resolved
 
@@ -51,44 +52,42 @@ def chat(doors: Doors, /, **given: Any) -> int:
 
 def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> None:
     from edgespec.cli.answer import answer
-    from edgespec.cli.pick import pick
-    from edgespec.cli.wording import loading_line
 
-    show_warnings(screen)
-    picked = pick(flags, screen)
-    options = flags.options(picked.advice(flags.think))
-    if options.sampling.seed is None:
-        # Chosen here, so that --json can name the seed that gives this answer again.
-        sampling = replace(options.sampling, seed=secrets.randbelow(2**32))
-        options = replace(options, sampling=sampling)
-    messages: list[Message] = []
-    if flags.system:
-        messages.append({"role": "system", "content": flags.system})
-    messages.append({"role": "user", "content": question})
-    model = _opened(doors, flags, picked, lambda p, f: screen.status(loading_line(p, f)))
-    try:
-        if notice := _thinking_notice(model, options):
-            screen.note(notice)
-        answer(screen, model, messages, options, as_json=flags.json, with_stats=flags.stats)
-    finally:
-        model.close()
+    with _conversation(screen, doors, flags) as chat:
+        assert chat.model is not None
+        options = chat.options
+        if options.sampling.seed is None:
+            # Chosen here, so that --json can name the seed that gives this answer again.
+            sampling = replace(options.sampling, seed=secrets.randbelow(2**32))
+            options = replace(options, sampling=sampling)
+        messages: list[Message] = [*chat.messages(), {"role": "user", "content": question}]
+        answer(screen, chat.model, messages, options, as_json=flags.json, with_stats=flags.stats)
 
 
 def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
+    from edgespec.cli.repl import repl
+
+    with _conversation(screen, doors, flags) as chat:
+        repl(screen, chat, with_stats=flags.stats)
+
+
+@contextmanager
+def _conversation(screen: Screen, doors: Doors, flags: Flags) -> "Iterator[ChatController]":
+    """A chat without a screen of its own, its model loaded; freed at the end."""
     from edgespec.chat import ChatController
     from edgespec.cli.pick import pick
-    from edgespec.cli.repl import repl, wait_for_model
+    from edgespec.cli.repl import wait_for_model
 
     show_warnings(screen)
     picked = pick(flags, screen)
     chat = ChatController(flags.options(picked.advice(flags.think)), system=flags.system)
+    # Loading has a thread of its own: Ctrl-C cannot reach through native code.
     chat.load(_opener(doors, flags, picked))
     try:
         wait_for_model(screen, chat)
-        assert chat.model is not None
-        if notice := _thinking_notice(chat.model, chat.options):
+        if notice := _thinking_notice(chat):
             screen.note(notice)
-        repl(screen, chat, with_stats=flags.stats)
+        yield chat
     finally:
         chat.close()
 
@@ -118,20 +117,21 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
 def _opener(doors: Doors, flags: Flags, picked: "Pick") -> "OpenModel":
     from edgespec.chat import LoadProgress
 
-    return lambda tell: _opened(doors, flags, picked, lambda p, f: tell(LoadProgress(p, f)))
-
-
-def _opened(
-    doors: Doors, flags: Flags, picked: "Pick", progress: Callable[[str, float], None]
-) -> "LanguageModel":
-    return doors.load(
+    return lambda tell: doors.load(
         _name(picked.target),
-        draft=_name(picked.draft) if picked.draft else None,
+        draft=_draft_name(picked),
         drafter=picked.drafter,
         n_ctx=flags.ctx,
         n_threads=flags.threads,
-        progress=progress,
+        progress=lambda phase, fraction: tell(LoadProgress(phase, fraction)),
     )
+
+
+def _draft_name(picked: "Pick") -> str | Path | None:
+    if picked.draft is None:
+        return None
+    # "auto" never fails: a draft nobody named is left out, with a reason, where it does not fit.
+    return _name(picked.draft) if picked.is_draft_named else "auto"
 
 
 def _name(resolved: "Resolved") -> str | Path:
@@ -139,8 +139,9 @@ def _name(resolved: "Resolved") -> str | Path:
     return model if isinstance(model, Path) else model.id
 
 
-def _thinking_notice(model: "LanguageModel", options: "Options") -> str:
-    if options.think is None or model.description.can_think:
+def _thinking_notice(chat: "ChatController") -> str:
+    think, about = chat.options.think, chat.description
+    if think is None or about is None or about.can_think:
         return ""
-    flag = "--think" if options.think else "--no-think"
-    return f"note: {model.description.target} cannot switch thinking, so {flag} changes nothing"
+    flag = "--think" if think else "--no-think"
+    return f"note: {about.target} cannot switch thinking, so {flag} changes nothing"

@@ -14,7 +14,13 @@ import click
 from edgespec import __version__
 from edgespec.cli.doors import Doors
 from edgespec.cli.interrupts import Terminated, unwind_on_sigterm
-from edgespec.cli.render import ReaderGone, Screen, drop_output, open_standard_streams
+from edgespec.cli.render import (
+    ReaderGone,
+    Screen,
+    drop_output,
+    leave,
+    open_standard_streams,
+)
 from edgespec.errors import EdgespecError
 
 INTERRUPTED = 130
@@ -92,7 +98,14 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None, *, doors: Doors | None = None) -> None:
     """Run the command line and exit; `doors` leads tests to another engine."""
-    cli.main(arguments, obj=doors)
+    try:
+        cli.main(arguments, obj=doors)
+    except SystemExit as end:
+        if end.code in (INTERRUPTED, TERMINATED):
+            # Everything was closed in order, except a model still loading: native code does not
+            # end because the interpreter does.
+            leave(end.code)
+        raise
 
 
 def _run(group: click.Group, arguments: list[str], doors: Doors) -> int:

@@ -38,7 +38,8 @@ def models_ls() -> None:
         size = gigabytes(spec.planning_bytes) if spec.planning_bytes else "?"
         drafts = f"draft: {', '.join(spec.drafts)}" if spec.drafts else ""
         screen.line(
-            f"{mark} {spec.id:<{id_width}}  {spec.quant:<{quant_width}} {size:>9}  {drafts}".rstrip()
+            f"{mark} {spec.id:<{id_width}}  {spec.quant:<{quant_width}}"
+            f" {size:>9}  {drafts}".rstrip()
         )
     total = sum(found.size_bytes for found in here.values())
     screen.note(f"* on this machine: {len(here)}, {gigabytes(total)}.  edgespec pull ID gets one.")

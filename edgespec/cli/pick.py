@@ -26,6 +26,8 @@ class Pick:
 
     target: Resolved
     draft: Resolved | None
+    is_draft_named: bool
+    """Asked for by name: then it has to fit."""
     drafter: str
 
     def advice(self, think: bool | None) -> dict[str, float]:
@@ -41,7 +43,8 @@ def pick(flags: Flags, screen: Screen) -> Pick:
     catalogue = load_catalogue()
     target = _target(flags, screen, catalogue)
     draft = _draft(flags, screen, catalogue, target)
-    picked = Pick(target, draft, flags.drafter or "auto")
+    is_named = draft is not None and flags.draft not in (None, "auto")
+    picked = Pick(target, draft, is_named, flags.drafter or "auto")
     models = [resolved.model for resolved in (target, draft) if resolved is not None]
     provide(screen, [m for m in models if isinstance(m, ModelSpec)], flags)
     _remember(target)

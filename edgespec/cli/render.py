@@ -8,7 +8,7 @@ import importlib
 import os
 import shutil
 import sys
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from edgespec.text.clean import CleanStream, clean
 
@@ -141,6 +141,14 @@ def drop_output() -> None:
         except BrokenPipeError:
             os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process now, with what was printed delivered."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            stream.flush()
+    os._exit(code)
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -103,7 +103,7 @@ def test_known_draft_is_used_when_installed(install: Install) -> None:
 
     _, asked, _ = run("-m", "big")
 
-    assert (asked["draft"], asked["drafter"]) == ("small", "auto")
+    assert (asked["draft"], asked["drafter"]) == ("auto", "auto")
 
 
 def test_known_draft_is_left_out_when_not_installed(install: Install) -> None:
