@@ -18,8 +18,8 @@ def sources(drafted: int, accepted: int) -> tuple[Source, ...]:
     own: Source = "plain"
     if drafted:
         own = "bonus" if accepted == drafted else "recovered"
-    taken: tuple[Source, ...] = ("accepted",) * accepted
-    return (*taken, own)
+    taken: Source = "accepted"
+    return (*(taken,) * accepted, own)
 
 
 @dataclass(frozen=True, slots=True)
