@@ -7,7 +7,7 @@ nothing, so that a command line can list the names.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from edgespec.errors import UsageError
 
@@ -44,6 +44,16 @@ class DrafterClass(Protocol):
 
     def __call__(self, inputs: DrafterInputs) -> "Drafter":
         """A drafter for one loaded target."""
+        ...
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A drafter that can stop drafting for a reason; the reason was also logged, once."""
+
+    @property
+    def note(self) -> str:
+        """Why it drafts nothing any more; empty while it works."""
         ...
 
 

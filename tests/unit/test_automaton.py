@@ -67,6 +67,12 @@ def test_match_is_a_true_occurrence_in_text_of_a_short_period() -> None:
     assert tokens[match.end - match.length : match.end] == tokens[-match.length :]
 
 
+def test_short_match_is_the_latest_after_a_run_of_one_token() -> None:
+    automaton = built([1] * 40 + [2, 1])
+
+    assert automaton.match == Match(1, 40)
+
+
 def test_index_has_at_most_three_edges_per_token() -> None:
     rng = np.random.default_rng(1)
     periodic, random = [1, 2, 3] * 700, rng.integers(0, 5, 2100).tolist()

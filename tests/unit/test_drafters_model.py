@@ -189,6 +189,25 @@ def test_only_a_window_of_a_very_long_context_is_read() -> None:
     assert lm.n_decoded < model_module._WINDOW + 8 * 8
 
 
+def test_long_new_turn_is_read_from_a_window_back() -> None:
+    lm, context = sure_lm(n_ctx=4096), long_text(3000)
+    drafter = model_drafter(lm)
+    draft_of(drafter, context[:100])
+
+    drafts = [draft_of(drafter, context) for _ in range(8)]
+
+    assert list(drafts[-1].tokens) == lm.greedy(context, 4)
+    assert lm.n_decoded < 100 + model_module._WINDOW + 9 * 8
+
+
+def test_nothing_is_read_when_k_is_0() -> None:
+    lm = sure_lm()
+
+    draft_of(model_drafter(lm), long_text(300), k=0)
+
+    assert lm.n_decoded == 0
+
+
 def test_draft_goes_on_beyond_the_draft_models_own_context() -> None:
     lm = sure_lm(n_ctx=64)
     drafter = model_drafter(lm)
@@ -244,6 +263,16 @@ def test_drafter_works_again_after_a_failed_decode() -> None:
     draft = draft_of(drafter, PROMPT)
 
     assert list(draft.tokens) == lm.greedy(PROMPT, 4)
+
+
+def test_drafter_forgives_failures_that_are_not_in_a_row() -> None:
+    lm = sure_lm(faults=(0, 1, 6, 7, 12, 13))
+    drafter = model_drafter(lm)
+
+    drafted = [len(draft_of(drafter, PROMPT)) for _ in range(9)]
+
+    assert drafted == [0, 0, 4, 0, 0, 4, 0, 0, 4]
+    assert drafter.note == ""
 
 
 def test_drafter_gives_up_with_a_note_when_decodes_keep_failing() -> None:
