@@ -61,7 +61,7 @@ class Stage:
 
     async def until_ended(self) -> None:
         """Wait until the last turn is drawn for good."""
-        await self.until(lambda: self.app.screen._view is None and not self.chat.is_busy)
+        await self.until(lambda: self.app.screen.feed.is_drawn and not self.chat.is_busy)
         await self.pilot.pause()
 
 
@@ -75,7 +75,7 @@ async def staged(
         chat.attach(model)
     running = EdgespecApp(chat, **app)
     try:
-        async with running.run_test(size=size) as pilot:
+        async with running.run_test(size=size, notifications=True) as pilot:
             stage = Stage(running, pilot, chat)
             await stage.until(lambda: bool(running.screen.query(Prompt)))
             yield stage

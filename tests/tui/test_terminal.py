@@ -1,0 +1,164 @@
+"""The chat in a child process on a real terminal: what it leaves behind."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 20.0
+CHILD = """
+import sys
+from edgespec.api.types import Options
+from edgespec.errors import ModelNotFound
+from edgespec.tui.app import run_chat
+from tests.scripted import Script, ScriptedLM
+
+def open_model(tell):
+    if "missing" in sys.argv:
+        raise ModelNotFound("there is no such model")
+    return ScriptedLM([Script("one two three four five six", hold_at=4)])
+
+sys.exit(run_chat(open_model, options=Options(), can_color="plain" not in sys.argv))
+"""
+ALTERNATE_SCREEN_OFF = b"\x1b[?1049l"
+MOUSE_OFF = b"\x1b[?1000l"
+
+
+class Terminal:
+    """The child, the terminal's other end, and all that the child wrote."""
+
+    def __init__(self, *arguments: str, **environ: str) -> None:
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.modes = termios.tcgetattr(self.slave)
+        self.child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, *arguments],
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            cwd=ROOT,
+            env={**os.environ, **environ},
+            start_new_session=True,
+        )
+        self.written = b""
+
+    def read(self) -> bool:
+        """Take what the child wrote; False when nothing came for a while."""
+        if not select.select([self.master], [], [], 0.05)[0]:
+            return False
+        self.written += os.read(self.master, 65536)
+        return True
+
+    def until(self, words: str, *, typing: bytes = b"") -> None:
+        """Read until the child wrote `words`, typing again and again meanwhile."""
+        deadline = time.monotonic() + PATIENCE_S
+        while words.encode() not in self.written:
+            if not self.read():
+                self.type(typing)
+            assert time.monotonic() < deadline, self.written[-2000:]
+            assert self.child.poll() is None, self.written[-2000:]
+
+    def type(self, keys: bytes) -> None:
+        os.write(self.master, keys)
+
+    def ended(self) -> int:
+        """The child's exit code."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self.child.poll() is None:
+            self.read()
+            assert time.monotonic() < deadline, "the child goes on"
+        while self.read():
+            pass
+        return self.child.returncode
+
+
+@contextmanager
+def terminal(*arguments: str, **environ: str) -> Iterator[Terminal]:
+    started = Terminal(*arguments, **environ)
+    try:
+        yield started
+    finally:
+        started.child.kill()
+        started.child.wait()
+        os.close(started.master)
+        os.close(started.slave)
+
+
+def test_sigterm_while_answering_restores_the_terminal() -> None:
+    with terminal() as chat:
+        chat.until("READY")
+        chat.type(b"count\r")
+        chat.until("four")
+
+        chat.child.send_signal(signal.SIGTERM)
+
+        assert chat.ended() == 143
+        assert ALTERNATE_SCREEN_OFF in chat.written
+        assert MOUSE_OFF in chat.written
+        assert termios.tcgetattr(chat.slave) == chat.modes
+
+
+def test_ctrl_q_while_answering_ends_with_0() -> None:
+    with terminal() as chat:
+        chat.until("READY")
+        chat.type(b"count\r")
+        chat.until("four")
+
+        chat.type(b"\x11")
+
+        assert chat.ended() == 0
+        assert ALTERNATE_SCREEN_OFF in chat.written
+
+
+def test_broken_mouse_bytes_are_survived() -> None:
+    with terminal() as chat:
+        chat.until("READY")
+        chat.type(b"\x1b[M\xff\xff\xff\x1b[<99;\xc3")
+        chat.until("zzz", typing=b"z")
+
+        chat.child.send_signal(signal.SIGTERM)
+
+        assert chat.ended() == 143
+
+
+def test_failed_load_is_the_exit_code() -> None:
+    with terminal("missing") as chat:
+        chat.until("there is no such model")
+
+        chat.type(b"\x11")
+
+        assert chat.ended() == 3
+
+
+@pytest.mark.parametrize("environ", [{"PYTHONIOENCODING": "ascii"}, {"EDGESPEC_ASCII": "1"}])
+def test_terminal_without_utf8_gets_ascii_signs(environ: dict[str, str]) -> None:
+    with terminal("plain", **environ) as chat:
+        chat.until("READY")
+        chat.type(b"count\r")
+        chat.until("four")
+        chat.type(b"\x11")
+
+        assert chat.ended() == 0
+        assert chat.written.isascii()
+
+
+def test_no_color_writes_no_colour() -> None:
+    with terminal("plain") as chat:
+        chat.until("READY")
+        chat.type(b"\x11")
+
+        assert chat.ended() == 0
+        assert b"38;2;" not in chat.written
+        assert b"48;2;" not in chat.written
