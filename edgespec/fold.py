@@ -50,6 +50,7 @@ class StatsFold:
             plain_tokens_per_s=self._plain.tokens_per_s,
         )
 
-    def finish(self, reason: FinishReason) -> None:
-        """The request ended."""
-        self.stats = replace(self.stats, finish_reason=reason)
+    def finish(self, reason: FinishReason, *, note: str = "") -> None:
+        """The request ended; `note` says what became of the drafter, if anything did."""
+        note = note or self.stats.drafter_note
+        self.stats = replace(self.stats, finish_reason=reason, drafter_note=note)

@@ -9,6 +9,7 @@ from edgespec.api.types import Options
 from edgespec.control import Fixed, PlainSpeed
 from edgespec.core import Drafter, Tokens
 from edgespec.decode import Request, prefill, speculate
+from edgespec.drafters import Noted
 from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
@@ -117,7 +118,7 @@ class Answer:
         for delta in self._text.finish():
             emit(delta)
         self._engine.memory.remember(self._text.text, self._text.answer_tokens)
-        self._fold.finish(reason)
+        self._fold.finish(reason, note=self._drafter_note())
         emit(Done(self.stats))
 
     def _generate(self, emit: Emit) -> FinishReason:
@@ -149,6 +150,10 @@ class Answer:
             self._deltas.clear()
             pieces = tuple(vocab.piece(t).decode("utf-8", "replace") for t in step.draft)
             emit(Round(step, self.stats, pieces))
+
+    def _drafter_note(self) -> str:
+        drafter = self._engine.drafters[self._controller.drafter]
+        return drafter.note if isinstance(drafter, Noted) else ""
 
     def _ends(self, token: int, source: Source) -> bool:
         self._tokens.append(token)

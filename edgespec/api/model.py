@@ -1,7 +1,10 @@
 """`load` and the loaded model: thread-safe requests over one engine thread."""
 
 import asyncio
+import atexit
 import threading
+import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +24,7 @@ from edgespec.api.load import (
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream
 from edgespec.api.types import Description, Message, Options, Prompt
 from edgespec.api.worker import Worker
-from edgespec.control import DRAFT_LEN, PlainSpeed, auto_drafter
+from edgespec.control import PlainSpeed, auto_drafter, draft_lengths
 from edgespec.core import Constraint
 from edgespec.drafters import DrafterInputs, create
 from edgespec.engine.binding import json_schema_to_gbnf
@@ -103,15 +106,12 @@ class LoadedModel:
         self._loaded = loaded
         vocab = loaded.target.vocab
         has_draft = loaded.draft_session is not None
-        note = loaded.files.note
-        if drafter == "auto":
-            progress("measuring", 0.0)
-            self._auto, auto_note = auto_drafter(measure(loaded))
-            self._drafter, note = self._auto, auto_note or note
-        else:
-            self._drafter = drafter
-            self._auto = "suffix+model" if has_draft else "suffix"
-        self._note = note
+        progress("measuring", 0.0)
+        costs = measure(loaded)
+        self._draft_lengths = draft_lengths(costs)
+        self._auto, note = auto_drafter(costs)
+        self._drafter = self._auto if drafter == "auto" else drafter
+        self._note = (note or loaded.files.note) if drafter == "auto" else ""
         inputs = DrafterInputs(
             n_vocab=loaded.session.n_vocab, is_eog=vocab.is_eog, session=loaded.draft_session
         )
@@ -135,6 +135,7 @@ class LoadedModel:
         self._lock = threading.Lock()
         self._is_closed = False
         self._worker = Worker(loaded.files.target_id)
+        _open_models.add(self)
 
     @property
     def description(self) -> Description:
@@ -207,6 +208,10 @@ class LoadedModel:
         self._worker.close()
         self._loaded.close()
 
+    def __del__(self) -> None:
+        if not getattr(self, "_is_closed", True):
+            warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=1, source=self)
+
     def __enter__(self) -> "LoadedModel":
         return self
 
@@ -269,7 +274,7 @@ class LoadedModel:
             name = self._auto
         if name not in self._engine.drafters:
             create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
-        limit = DRAFT_LEN[name] if options.draft_len is None else options.draft_len
+        limit = self._draft_lengths[name] if options.draft_len is None else options.draft_len
         if limit < 0:
             raise UsageError(f"draft_len is {limit}, but must be 0 or more")
         return name, limit
@@ -302,6 +307,16 @@ class LoadedModel:
                     raise Busy("another answer is running", hint="wait for it, or cancel it")
 
         return submit
+
+
+_open_models: "weakref.WeakSet[LoadedModel]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """A daemon thread inside native code while the interpreter ends would crash it."""
+    for model in tuple(_open_models):
+        model.close()
 
 
 def _text(piece: bytes) -> str:

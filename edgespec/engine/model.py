@@ -13,7 +13,7 @@ from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.rollback import Replay, Rollback, Snapshot, Trim
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
-from edgespec.errors import EngineError, ModelFileError
+from edgespec.errors import ModelFileError
 
 ALL_LAYERS = 999
 NATIVE_SNAPSHOTS = 8
@@ -37,12 +37,12 @@ class Model:
         self,
         path: Path,
         options: LoadOptions = LoadOptions(),
-        progress: Callable[[float], bool] | None = None,
+        progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        """Load the file; `progress(fraction)` may give False to abort.
+        """Load the file; `progress(fraction)` hears how far it is, and may raise to abort.
 
         The header must have been read before (`gguf_file.read_header`): a damaged file does not
-        reach llama.cpp. Raises: `ModelFileError`, `EngineError` when aborted.
+        reach llama.cpp. Raises: `ModelFileError`; what `progress` raises.
         """
         self._lib = binding.lib()
         self.path = path
@@ -55,26 +55,27 @@ class Model:
             or self._lib.llama_model_is_hybrid(self._handle)
         )
 
-    def _load(
-        self, path: Path, options: LoadOptions, progress: Callable[[float], bool] | None
-    ) -> Any:
+    def _load(self, path: Path, options: LoadOptions, progress: Callable[[float], None]) -> Any:
         params = self._lib.llama_model_default_params()
         params.n_gpu_layers = options.n_gpu_layers
         params.use_extra_bufts = options.use_extra_bufts
-        is_aborted = False
+        aborts: list[BaseException] = []
 
         @self._lib.llama_progress_callback  # type: ignore[untyped-decorator]
         def on_progress(fraction: float, _: object) -> bool:
-            nonlocal is_aborted
-            if progress is not None and not progress(fraction):
-                is_aborted = True
-            return not is_aborted
+            try:
+                progress(fraction)
+            except BaseException as abort:  # C code is in between: it is raised again behind it
+                aborts.append(abort)
+            return not aborts
 
         params.progress_callback = on_progress
         binding.forget_errors()
         handle = self._lib.llama_model_load_from_file(os.fsencode(path), params)
-        if is_aborted:
-            raise EngineError(f"loading {path.name} was stopped")
+        if aborts:
+            if handle:
+                self._lib.llama_model_free(handle)
+            raise aborts[0]
         if not handle:
             raise ModelFileError(
                 f"llama.cpp could not load {path.name}"
