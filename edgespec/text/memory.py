@@ -77,10 +77,10 @@ class AnswerMemory:
         n_spelled = 0
         for count, token in enumerate(tokens, 1):
             piece = characters.feed(token)
-            if self._vocab.is_eog(token) or not text.startswith(piece, n_spelled):
+            if not text.startswith(piece, n_spelled):
                 break
             n_spelled += len(piece)
-            if piece and characters.is_whole:
+            if piece and characters.is_whole:  # an end of generation spells nothing
                 n_chars.append(n_spelled)
                 n_tokens.append(count)
         if not n_tokens:

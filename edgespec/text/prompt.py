@@ -102,7 +102,7 @@ class _Writer:
             return
         there = self._prompt.text[begin : begin + len(answer.text)]
         tokens, n_chars = answer.spelling(there)
-        if n_chars > n_lead:
+        if n_chars:
             self.put_text(begin)
             self.tokens += tokens.tolist()
             self._at = begin + n_chars

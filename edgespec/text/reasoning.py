@@ -15,7 +15,7 @@ Kind = Literal["text", "reasoning"]
 class _Marker(NamedTuple):
     opens: str
     closes: str
-    """Empty: the marker announces an answer without reasoning."""
+    """Empty: closes at once; the marker announces an answer without reasoning."""
 
 
 _MARKERS = (
@@ -125,7 +125,7 @@ class ReasoningSplitter:
         opens = max((o for o in _OPENS if text.startswith(o)), key=len, default="")
         if opens:
             self._held, self.has_reasoned = text[len(opens) :], True
-            self._at = _At.REASONING if _CLOSES_OF[opens] else _At.GAP
+            self._at = _At.REASONING
             self._closes = (_CLOSES_OF[opens],)
         elif all(not o.startswith(text) for o in _OPENS):  # the empty text starts every marker
             self._at = _At.REASONING if self._is_open else _At.ANSWER

@@ -141,6 +141,14 @@ def test_answer_reads_channels_that_are_control_tokens() -> None:
     assert (answer.reasoning, answer.text) == ("hm", "Hello")
 
 
+def test_answer_hides_a_control_token_of_a_marker_once_it_has_begun() -> None:
+    answer = AnswerText(VOCAB)
+
+    _run(answer, VOCAB.ids("Hello", "<|channel|>", "lo"))
+
+    assert answer.text == "Hellolo"
+
+
 def test_answer_starts_in_reasoning_when_the_prompt_opened_it() -> None:
     answer = AnswerText(VOCAB, opens_reasoning=True)
 
@@ -176,6 +184,15 @@ def test_answer_tokens_after_reasoning_can_be_remembered() -> None:
     found = memory.find("Hello")
     assert found
     assert found.tokens.tolist() == own
+
+
+def test_answer_tokens_hold_a_silent_token_before_the_text() -> None:
+    answer = AnswerText(VOCAB)
+    tokens = VOCAB.ids("<|start_header_id|>", "Hello")
+
+    _run(answer, tokens)
+
+    assert (answer.text, answer.answer_tokens) == ("Hello", tuple(tokens))
 
 
 @settings(deadline=None)

@@ -49,6 +49,19 @@ def test_memory_keeps_no_token_that_ends_inside_a_character() -> None:
     assert _spelling(memory, "lo\ufffd") == (VOCAB.ids("lo"), 2)
 
 
+def test_memory_keeps_no_token_that_begins_the_next_character() -> None:
+    sun, llama = "日".encode(), "🦙".encode()
+    vocab = FakeVocab(pieces=[sun[:2], sun[2:] + llama[:2], llama[2:]])
+    tokens = vocab.ids(sun[:2], sun[2:] + llama[:2], llama[2:])
+    memory = AnswerMemory(vocab)
+
+    memory.remember("日", tokens)
+    memory.remember("日🦙", tokens)
+
+    assert memory.find("日") is None
+    assert _spelling(memory, "日🦙") == (tokens, 2)
+
+
 def test_memory_drops_the_end_of_generation() -> None:
     memory = AnswerMemory(VOCAB)
 

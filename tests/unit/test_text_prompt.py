@@ -80,6 +80,15 @@ def test_user_defined_token_in_a_content_is_read_as_everywhere() -> None:
     assert vocab.id("<think>") in prompt_tokens(template, vocab, "a <think> b").tokens
 
 
+def test_template_still_sees_a_user_defined_text_in_a_content() -> None:
+    vocab = FakeVocab()
+    source = "{{ messages[0].content.startswith('<tool_response>') }}"
+
+    tokens = prompt_tokens(ChatTemplate(source, "", ""), vocab, "<tool_response>x").tokens
+
+    assert vocab.spelled(tokens) == "True"
+
+
 def test_template_still_sees_a_control_text_in_a_content() -> None:
     vocab = FakeVocab(user_defined=())
     chat = _chat("Hi", "<think>hm</think>\n\nHello", "More")
@@ -255,6 +264,22 @@ def test_answer_that_spells_a_control_token_keeps_its_own_tokens() -> None:
 
     assert str(own)[1:-1] in str(tokens)
     assert tokens.count(vocab.id("<|im_end|>")) == 4
+
+
+def test_white_space_between_two_answers_is_written_once() -> None:
+    vocab = FakeVocab()
+    source = (
+        "{% for m in messages %}{{ m.content if loop.first else (m.content | trim) }}{% endfor %}"
+    )
+    memory = AnswerMemory(vocab)
+    memory.remember("a\n", vocab.ids("a", "\n"))
+    memory.remember("\nb", vocab.ids("\n", "b"))
+    chat = [{"role": "assistant", "content": text} for text in ("a\n", "\nb")]
+    chat.append({"role": "user", "content": "x"})
+
+    tokens = prompt_tokens(ChatTemplate(source, "", ""), vocab, chat, None, memory).tokens
+
+    assert vocab.spelled(tokens) == "a\nbx"
 
 
 def test_text_of_a_person_is_tokenised_although_the_model_once_said_it() -> None:

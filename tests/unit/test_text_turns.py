@@ -43,6 +43,10 @@ def test_folded_puts_the_system_text_before_the_first_user_text() -> None:
     assert folded([SYSTEM, HI, HELLO]) == (Turn("user", "Be brief.\n\nHi"), HELLO)
 
 
+def test_folded_keeps_a_late_system_text_for_the_next_user_turn() -> None:
+    assert folded([HI, SYSTEM, HELLO, HI]) == (HI, HELLO, Turn("user", "Be brief.\n\nHi"))
+
+
 def test_folded_makes_a_user_turn_when_none_follows() -> None:
     assert folded([HI, SYSTEM]) == (HI, Turn("user", "Be brief."))
 
