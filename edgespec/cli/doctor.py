@@ -1,9 +1,14 @@
 """`edgespec doctor`: what works on this machine, what does not, and what to do about it."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from edgespec.cli.flags import log_flags
 from edgespec.cli.render import Screen
+
+if TYPE_CHECKING:
+    from edgespec.doctor import Report
 
 
 @click.command()
@@ -20,15 +25,19 @@ def doctor(pair: tuple[str, str] | None) -> int:
         return _check_pair(*pair)
     from edgespec.doctor import report
 
-    screen, found = Screen(), report()
-    for section in found.sections:
+    return show(Screen(), report())
+
+
+def show(screen: Screen, report: "Report") -> int:
+    """Print a report. Returns: the exit code it stands for."""
+    for section in report.sections:
         screen.line(section.title)
         for finding in section.findings:
             mark = "!" if finding.is_problem else " "
             screen.line(f" {mark} {finding.name:<18} {finding.value}")
             if finding.hint:
                 screen.line(f"   {'':<18} hint: {finding.hint}")
-    return 1 if found.problems else 0
+    return 1 if report.problems else 0
 
 
 def _check_pair(target: str, draft: str) -> int:

@@ -1,7 +1,7 @@
 """Where log records go: stderr, or a file while the TUI owns the screen.
 
 Without -v only edgespec's own warnings are shown, as notes: llama.cpp's records say little to a
-person, and its errors come back as exceptions.
+person, and what is logged as an error also comes as an exception.
 """
 
 import logging
@@ -17,9 +17,13 @@ class _Notes(logging.Handler):
     """Shows a warning as a note among the other talk on stderr."""
 
     def __init__(self, screen: Screen) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self._screen = screen
-        self.addFilter(lambda record: not record.name.startswith("edgespec.llama"))
+        self.addFilter(
+            lambda record: (
+                record.levelno == logging.WARNING and not record.name.startswith("edgespec.llama")
+            )
+        )
 
     def emit(self, record: logging.LogRecord) -> None:
         self._screen.note(f"note: {record.getMessage()}")
