@@ -148,7 +148,7 @@ def stats_text(stats: Stats) -> str:
     speed, plain = stats.decode_tokens_per_s, stats.plain_tokens_per_s
     lines = [
         f"prompt     {stats.prompt_tokens} tokens, {stats.cached_tokens} cached",
-        f"answer     {stats.generated_tokens} tokens in {stats.passes} passes",
+        f"answer     {stats.generated_tokens} tokens, passes: {stats.passes}",
     ]
     if stats.ttft_s is not None:
         lines.append(f"first      {stats.ttft_s:.2f} s until the first token")
@@ -161,7 +161,7 @@ def stats_text(stats: Stats) -> str:
         lines += [
             f"accepted   {stats.acceptance_rate:.0%} ({stats.accepted} of {judged})",
             "by place   " + " ".join(f"{p:.0%}" for p in stats.acceptance_per_position),
-            f"per round  {stats.mean_acceptance_length:.2f} tokens, {stats.rounds} rounds",
+            f"per round  {stats.mean_acceptance_length:.2f} tokens, rounds: {stats.rounds}",
             f"time       draft {stats.draft_s:.2f} s, target {stats.target_s:.2f} s, "
             f"other {stats.verify_s + stats.overhead_s:.2f} s",
         ]

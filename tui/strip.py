@@ -76,6 +76,8 @@ class SpecStrip(Static):
                 turn = chat.turns[-1]
                 words = f"thinking{glyphs.ellipsis} {turn.stats.decode_s:.1f} s"
                 return Content(f"{words} {glyphs.dot} {turn.reasoning_tokens} tok")
+            case "READY" if not chat.turns:
+                return Content("F1 shows keys and commands")
             case "STOPPING":
                 return Content.styled(f"stopping{glyphs.ellipsis}", "bold")
             case "ERROR":

@@ -191,7 +191,7 @@ def test_stats_text_shows_numbers_that_agree() -> None:
     assert "speed      42.0 tok/s" in text
     assert "accepted   61% (132 of 216)" in text
     assert "by place   85% 70% 52% 37%" in text
-    assert "per round  3.44 tokens, 54 rounds" in text
+    assert "per round  3.44 tokens, rounds: 54" in text
 
 
 def test_completions_shrink_to_the_command_that_is_typed() -> None:
