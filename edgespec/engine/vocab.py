@@ -6,6 +6,7 @@ from typing import Any
 
 from edgespec.engine import binding
 
+_ATTR_UNKNOWN = 1 << 0
 _ATTR_CONTROL = 1 << 3
 _ATTR_USER_DEFINED = 1 << 4
 
@@ -58,13 +59,13 @@ class LlamaVocab:
 
     @cached_property
     def _marked(self) -> tuple[int, ...]:
-        """Control and user-defined tokens; one native call per token of the vocabulary."""
+        """Tokens that are read whole from a text; one native call per token of the vocabulary."""
         attr, handle = self._lib.llama_vocab_get_attr, self.handle
-        wanted = _ATTR_CONTROL | _ATTR_USER_DEFINED
+        wanted = _ATTR_UNKNOWN | _ATTR_CONTROL | _ATTR_USER_DEFINED
         return tuple(t for t in range(self.n_tokens) if attr(handle, t) & wanted)
 
     def control_texts(self) -> tuple[str, ...]:
-        """Texts of all control and user-defined tokens, longest first."""
+        """Texts that `parse_special` reads as one token, longest first."""
         return self._control_texts
 
     @cached_property

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Answer:
 
 
 class AnswerMemory:
-    """Remembers the latest answers of one model; at most `limit` tokens of them.
+    """Remembers the latest answers of one model; at most `limit` tokens of them. Any thread.
 
     Answers are found by their text without the white space around it, which templates trim. Of
     two answers with one text the first stays: its tokens are resident the longest.
@@ -47,28 +48,30 @@ class AnswerMemory:
         self._limit = limit
         self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._n_tokens = 0
+        self._lock = Lock()
 
     def remember(self, text: str, tokens: Sequence[int]) -> None:
         """Keep that the model said `text` as `tokens`, as far as they spell it."""
         key = text.strip()
-        if not key or key in self._answers:
+        if not key:
             return
         answer = self._answer(text, tokens)
-        if answer is None:
-            return
-        self._answers[key] = answer
-        self._n_tokens += len(answer.tokens)
-        while self._n_tokens > self._limit:
-            _, oldest = self._answers.popitem(last=False)
-            self._n_tokens -= len(oldest.tokens)
+        with self._lock:
+            if answer is None or key in self._answers:
+                return
+            self._answers[key] = answer
+            self._n_tokens += len(answer.tokens)
+            while self._n_tokens > self._limit:
+                _, oldest = self._answers.popitem(last=False)
+                self._n_tokens -= len(oldest.tokens)
 
     def find(self, text: str) -> Answer | None:
         """The answer whose text, but for white space around it, is `text`."""
         key = text.strip()
-        if key in self._answers:
-            self._answers.move_to_end(key)
-            return self._answers[key]
-        return None
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+            return self._answers.get(key)
 
     def _answer(self, text: str, tokens: Sequence[int]) -> Answer | None:
         characters = Detokeniser(self._vocab)
