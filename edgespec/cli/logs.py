@@ -45,12 +45,15 @@ def show_warnings(screen: Screen) -> None:
 def log_to_stderr(level: str) -> None:
     """Show edgespec's and llama.cpp's records from `level` on; the lower of two levels wins."""
     logger = logging.getLogger("edgespec")
+    if logger.level == logging.DEBUG:
+        return
     _drop(logger, _Records)
     handler = _Records(sys.stderr)
     handler.setFormatter(logging.Formatter(_FORMAT))
+    if level != "DEBUG":  # a hundred lines of metadata for every load
+        handler.addFilter(lambda r: r.levelno >= logging.WARNING or not _is_native(r))
     logger.addHandler(handler)
-    wanted = logging.getLevelNamesMapping()[level]
-    logger.setLevel(min(wanted, logger.level) if logger.level else wanted)
+    logger.setLevel(level)
 
 
 def log_to_file(path: Path) -> None:
@@ -63,6 +66,10 @@ def log_to_file(path: Path) -> None:
     handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter(_FORMAT))
     logger.addHandler(handler)
+
+
+def _is_native(record: logging.LogRecord) -> bool:
+    return record.name.startswith("edgespec.llama")
 
 
 def _drop(logger: logging.Logger, kind: type[logging.Handler]) -> bool:

@@ -1,5 +1,4 @@
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,17 +8,6 @@ from edgespec.cli.render import Screen
 
 OWN = logging.getLogger("edgespec.store")
 NATIVE = logging.getLogger("edgespec.llama")
-
-
-@pytest.fixture(autouse=True)
-def _logger_as_it_was() -> Iterator[None]:
-    logger = logging.getLogger("edgespec")
-    handlers, level = logger.handlers[:], logger.level
-    yield
-    for handler in set(logger.handlers) - set(handlers):
-        handler.close()
-    logger.handlers[:] = handlers
-    logger.setLevel(level)
 
 
 def test_warning_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,6 +34,16 @@ def test_warning_is_shown_once_when_records_are(capsys: pytest.CaptureFixture[st
     OWN.warning("slow")
 
     assert capsys.readouterr().err.count("slow") == 1
+
+
+def test_native_chatter_is_kept_for_debug(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("INFO")
+
+    NATIVE.info("general.architecture = llama")
+    NATIVE.warning("n_ctx_seq < n_ctx_train")
+
+    assert "general.architecture" not in (told := capsys.readouterr().err)
+    assert "WARNING edgespec.llama: n_ctx_seq" in told
 
 
 def test_lower_of_two_levels_wins(capsys: pytest.CaptureFixture[str]) -> None:

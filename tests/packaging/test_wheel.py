@@ -86,10 +86,14 @@ def test_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
 
-    wanted = {str(path.relative_to(ROOT)) for path in (ROOT / "edgespec").rglob("*.py")}
-    wanted |= {f"edgespec/{path.relative_to(ROOT)}" for path in (ROOT / "tui").glob("*.py")}
-    wanted |= {f"edgespec/{path.relative_to(ROOT)}" for path in (ROOT / "tui").glob("*.tcss")}
-    wanted |= {"edgespec/py.typed", "edgespec/catalogue_data/models.toml"}
+    ours = [
+        path.relative_to(ROOT)
+        for top in ("edgespec", "tui")
+        for path in (ROOT / top).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    wanted = {f"edgespec/{path}" if path.parts[0] == "tui" else str(path) for path in ours}
+    wanted.add("edgespec/catalogue_data/models.toml")
     assert wanted - packed == set()
     assert not any(name.startswith(("tui/", "tests/")) for name in packed)
 
