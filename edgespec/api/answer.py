@@ -44,8 +44,11 @@ class Engine:
     interrupt: Interrupt
     memory: AnswerMemory
     plain: PlainSpeed
-    lock: threading.Lock
-    """Guards who may set the interrupt: the running answer only."""
+    lock: threading.RLock
+    """Guards who may set the interrupt: the running answer only. A signal handler may cancel while
+    its own thread does."""
+    reading: threading.Lock
+    """Held by whoever tokenises or remembers; freeing the model waits for it."""
 
 
 class Answer:
@@ -74,6 +77,7 @@ class Answer:
             engine.plain,
         )
         self._is_cancelled = threading.Event()
+        self._is_taken = False
         self._is_running = False
         self._deltas: list[Delta] = []
         self._tokens: list[int] = []
@@ -93,6 +97,15 @@ class Answer:
         """The whole answer, once run."""
         return Reply(self._text.text, self._text.reasoning, self.stats, self.tokens)
 
+    def withdraw(self) -> bool:
+        """End it before the engine takes it up; False when that has happened."""
+        with self._engine.lock:
+            if self._is_taken:
+                return False
+            self._is_taken = True
+            self._fold.finish("cancelled")
+            return True
+
     def cancel(self) -> None:
         """Stop at once, or before it began; idempotent."""
         with self._engine.lock:
@@ -101,9 +114,14 @@ class Answer:
                 self._engine.interrupt.set()
 
     def run(self, emit: Emit) -> None:
-        """Run to the end. Raises what the engine raises; the statistics then say "error"."""
+        """Run to the end, unless it was withdrawn.
+
+        Raises what the engine raises; the statistics then say "error".
+        """
         with self._engine.lock:
-            self._is_running = True
+            if self._is_taken:
+                return
+            self._is_taken = self._is_running = True
         try:
             reason = self._generate(emit)
         except Interrupted:
@@ -117,7 +135,8 @@ class Answer:
                 self._engine.interrupt.clear()
         for delta in self._text.finish():
             emit(delta)
-        self._engine.memory.remember(self._text.text, self._text.answer_tokens)
+        with self._engine.reading:
+            self._engine.memory.remember(self._text.text, self._text.answer_tokens)
         self._fold.finish(reason, note=self._drafter_note())
         emit(Done(self.stats))
 
@@ -132,7 +151,7 @@ class Answer:
             is_eog=vocab.is_eog,
             is_cancelled=self._is_cancelled.is_set,
         )
-        cached = engine.target.resident_prefix(self._prompt[:-1])
+        cached = engine.target.retain(self._prompt[:-1])
         emit(PromptProgress(cached, len(self._prompt), cached))
         for done in prefill(engine.target, request, engine.target.n_batch):
             emit(PromptProgress(done, len(self._prompt), cached))

@@ -106,6 +106,11 @@ def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Fi
         if report.ok:
             return Files(header, target_id, draft_header, draft_id, "")
         note = f"{draft_id} cannot draft for {target_id}: {report.reason}"
+    if drafter != "auto" and find(drafter).needs_draft_model:
+        raise ModelNotFound(
+            note or f"no draft model for {target_id} is on this machine",
+            hint=f"edgespec pull {advised[0]}" if advised else "name one with --draft",
+        )
     return Files(header, target_id, None, None, note)
 
 

@@ -5,7 +5,8 @@ import atexit
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -21,7 +22,7 @@ from edgespec.api.load import (
     load_pair,
     measure,
 )
-from edgespec.api.stream import AnswerStream, AsyncAnswerStream
+from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.types import Description, Message, Options, Prompt
 from edgespec.api.worker import Worker
 from edgespec.control import PlainSpeed, auto_drafter, draft_lengths
@@ -36,6 +37,7 @@ from edgespec.text.answer import AnswerText
 from edgespec.text.memory import AnswerMemory
 from edgespec.text.prompt import PromptTokens, prompt_tokens, raw_tokens
 from edgespec.text.template import template_of
+from edgespec.text.turns import encodable
 
 
 def load(
@@ -122,7 +124,8 @@ class LoadedModel:
             interrupt=loaded.interrupt,
             memory=AnswerMemory(vocab),
             plain=PlainSpeed(),
-            lock=threading.Lock(),
+            lock=threading.RLock(),
+            reading=threading.Lock(),
         )
         self._template = template_of(
             loaded.files.target.shape.chat_template,
@@ -190,11 +193,13 @@ class LoadedModel:
 
     def count(self, prompt: Prompt, options: Options = Options()) -> int:
         """Tokens of the rendered prompt."""
-        return len(self._prompt_tokens(prompt, options).tokens)
+        with self._reading():
+            return len(self._prompt_tokens(prompt, options).tokens)
 
     def tokenize(self, text: str) -> list[int]:
         """Token ids of plain text, control tokens not parsed."""
-        return self._engine.vocab.tokenize(text, parse_special=False)
+        with self._reading():
+            return self._engine.vocab.tokenize(encodable(text), parse_special=False)
 
     def close(self) -> None:
         """Cancel what runs and waits, join, free; idempotent."""
@@ -206,7 +211,8 @@ class LoadedModel:
         for answer in answers:
             answer.cancel()
         self._worker.close()
-        self._loaded.close()
+        with self._engine.reading:
+            self._loaded.close()
 
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True):
@@ -223,10 +229,15 @@ class LoadedModel:
     ) -> None:
         self.close()
 
-    def _prompt_tokens(self, prompt: Prompt, options: Options) -> PromptTokens:
-        with self._lock:
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Use the vocabulary and the answers' memory: nobody else does, and both are there."""
+        with self._engine.reading:
             if self._is_closed:
-                raise Closed("this model was closed", hint="load it again")
+                raise _closed()
+            yield
+
+    def _prompt_tokens(self, prompt: Prompt, options: Options) -> PromptTokens:
         vocab = self._engine.vocab
         if options.raw:
             if not isinstance(prompt, str):
@@ -241,7 +252,9 @@ class LoadedModel:
         """Everything that can be refused is refused here, on the caller's thread."""
         if options.max_tokens is not None and options.max_tokens < 0:
             raise UsageError(f"max_tokens is {options.max_tokens}, but must be 0 or more")
-        read = self._prompt_tokens(prompt, options)
+        with self._reading():
+            read = self._prompt_tokens(prompt, options)
+            constraint = self._constraint(options)
         n_ctx = self._engine.target.n_ctx
         if len(read.tokens) >= n_ctx:
             raise ContextOverflow(
@@ -253,9 +266,7 @@ class LoadedModel:
             self._engine,
             np.array(read.tokens, np.int32),
             options,
-            RequestSampler(
-                options.sampling, self._engine.target.n_vocab, self._constraint(options)
-            ),
+            RequestSampler(options.sampling, self._engine.target.n_vocab, constraint),
             drafter=name,
             drafter_note=self._note if name == self._drafter else "",
             draft_len=draft_len,
@@ -288,8 +299,8 @@ class LoadedModel:
             return self._grammars.start(options.grammar)
         return None
 
-    def _submitter(self, answer: Answer, *, wait: bool) -> Callable[[Callable[[], None]], None]:
-        def submit(job: Callable[[], None]) -> None:
+    def _submitter(self, answer: Answer, *, wait: bool) -> Submit:
+        def submit(job: Job, after: Job) -> None:
             def tracked() -> None:
                 try:
                     job()
@@ -299,9 +310,9 @@ class LoadedModel:
 
             with self._lock:
                 if self._is_closed:
-                    raise Closed("this model was closed", hint="load it again")
+                    raise _closed()
                 self._answers.add(answer)
-                is_taken = self._worker.submit(tracked, only_if_idle=not wait)
+                is_taken = self._worker.submit(tracked, after, only_if_idle=not wait)
                 if not is_taken:
                     self._answers.discard(answer)
                     raise Busy("another answer is running", hint="wait for it, or cancel it")
@@ -317,6 +328,10 @@ def _close_all() -> None:
     """A daemon thread inside native code while the interpreter ends would crash it."""
     for model in tuple(_open_models):
         model.close()
+
+
+def _closed() -> Closed:
+    return Closed("this model was closed", hint="load it again")
 
 
 def _text(piece: bytes) -> str:

@@ -6,29 +6,35 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from queue import SimpleQueue
 
 from edgespec.api.answer import Answer
-from edgespec.events import Event, Stats
+from edgespec.events import Done, Event, Stats
 
 Item = Event | BaseException | None
 """What the engine thread sends: an event, an error to raise, or None at the end."""
 
 
+Job = Callable[[], None]
+Submit = Callable[[Job, Job], None]
+"""Takes the job of the engine thread, and what follows once that thread is free again."""
+
+
 class AnswerStream:
     """Implements `types.Stream`. The engine works ahead of its consumer."""
 
-    def __init__(self, answer: Answer, submit: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, answer: Answer, submit: Submit) -> None:
         self._answer = answer
         self._items: SimpleQueue[Item] = SimpleQueue()
         self._is_over = threading.Event()
-        submit(self._run)
+        submit(self._run, self._end)
 
     def _run(self) -> None:
         try:
             self._answer.run(self._items.put)
         except BaseException as error:
             self._items.put(error)
-        finally:
-            self._is_over.set()
-            self._items.put(None)
+
+    def _end(self) -> None:
+        self._is_over.set()
+        self._items.put(None)
 
     def __iter__(self) -> Iterator[Event]:
         """The events; breaking off cancels. Raises what went wrong, where it is iterated."""
@@ -48,8 +54,12 @@ class AnswerStream:
         self.close()
 
     def cancel(self) -> None:
-        """Stop within one step; any thread; idempotent."""
-        self._answer.cancel()
+        """Stop within one step, or at once while it waits; any thread; idempotent."""
+        if self._answer.withdraw():
+            self._items.put(Done(self.stats))
+            self._end()
+        else:
+            self._answer.cancel()
 
     def close(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
@@ -66,24 +76,27 @@ class AnswerStream:
 class AsyncAnswerStream:
     """The same for asyncio: `async for`, `async with`; the event loop never blocks."""
 
-    def __init__(self, answer: Answer, submit: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, answer: Answer, submit: Submit) -> None:
         self._answer = answer
         self._loop = asyncio.get_running_loop()
         self._items: asyncio.Queue[Item] = asyncio.Queue()
         self._is_over = asyncio.Event()
-        submit(self._run)
+        submit(self._run, self._end)
 
     def _run(self) -> None:
         try:
             self._answer.run(self._send)
         except BaseException as error:
             self._send(error)
-        finally:
-            self._send(None)
+
+    def _end(self) -> None:
+        self._send(None)
 
     def _send(self, item: Item) -> None:
-        if not self._loop.is_closed():
+        try:
             self._loop.call_soon_threadsafe(self._receive, item)
+        except RuntimeError:  # the loop was closed: nobody will ever hear the rest
+            self._answer.cancel()
 
     def _receive(self, item: Item) -> None:
         if item is None:
@@ -108,14 +121,18 @@ class AsyncAnswerStream:
         await self.aclose()
 
     def cancel(self) -> None:
-        """Stop within one step; any thread; idempotent."""
-        self._answer.cancel()
+        """Stop within one step, or at once while it waits; any thread; idempotent."""
+        if self._answer.withdraw():
+            self._send(Done(self.stats))
+            self._end()
+        else:
+            self._answer.cancel()
 
     async def aclose(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
         if not self._is_over.is_set():
             self.cancel()
-            await asyncio.shield(self._is_over.wait())
+            await self._is_over.wait()
 
     @property
     def stats(self) -> Stats:

@@ -7,12 +7,14 @@ from queue import SimpleQueue
 
 _log = logging.getLogger(__name__)
 
+Job = Callable[[], None]
+
 
 class Worker:
     """Runs jobs in the order they came; any thread may submit."""
 
     def __init__(self, name: str) -> None:
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Job, Job] | None] = SimpleQueue()
         self._n_waiting = 0
         self._lock = threading.Lock()
         self._is_closed = False
@@ -26,13 +28,16 @@ class Worker:
         with self._lock:
             return self._n_waiting > 0
 
-    def submit(self, job: Callable[[], None], *, only_if_idle: bool = False) -> bool:
-        """Queue a job, which must not raise; False when it was not taken."""
+    def submit(self, job: Job, after: Job, *, only_if_idle: bool = False) -> bool:
+        """Queue a job and what follows it once the thread is free; False when not taken.
+
+        Neither must raise.
+        """
         with self._lock:
             if self._is_closed or (only_if_idle and self._n_waiting):
                 return False
             self._n_waiting += 1
-            self._jobs.put(job)
+            self._jobs.put((job, after))
             return True
 
     def close(self) -> None:
@@ -44,10 +49,17 @@ class Worker:
         self._thread.join()
 
     def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            try:
-                job()
-            except BaseException:  # a fault of ours: the thread must live, and the log must know
-                _log.exception("a job of the engine thread failed")
+        while (item := self._jobs.get()) is not None:
+            job, after = item
+            self._run_one(job)
             with self._lock:
                 self._n_waiting -= 1
+            # Whoever hears of the end may ask for the thread at once, and finds it idle.
+            self._run_one(after)
+            del item, job, after  # waiting must not keep a request and its model alive
+
+    def _run_one(self, job: Job) -> None:
+        try:
+            job()
+        except BaseException:  # a fault of ours: the thread must live, and the log must know
+            _log.exception("a job of the engine thread failed")

@@ -92,8 +92,9 @@ class Snapshot:
             self._n_native = 0  # llama.cpp allows one pending rollback until the next decode
             return n
         for at in sorted(self._saved, reverse=True):
-            if at > 0 and self._restore(at):
+            if self._restore(at):
                 return at
+            del self._saved[at]
         self._context.clear()
         self._saved.clear()
         self._n_native = 0

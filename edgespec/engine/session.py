@@ -86,6 +86,16 @@ class LlamaSession:
         """How many leading tokens of `tokens` are resident."""
         return _common_prefix(self._buffer[: self._n_resident], tokens)
 
+    def retain(self, tokens: Tokens) -> int:
+        """Drop all that is not a beginning of `tokens`; gives how many of them stay resident.
+
+        What `resident_prefix` promises, less what this memory cannot be cut back to.
+        """
+        self._rows.expire(poison=IS_CHECKING)
+        self._adopt(tokens)
+        self._keep(self.resident_prefix(tokens))
+        return self._n_resident
+
     def forward(self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()) -> Rows:
         """Make `tokens` resident and give the last `n_logits` rows; see `core.Session`."""
         self._check(tokens, n_logits, branches)
@@ -196,10 +206,8 @@ class LlamaSession:
         left = self._context.end()
         if self._rollback.kind != "trim" or left > len(self._buffer):
             left = 0  # a recurrent state may hold half a batch
-        if left == 0:
-            self._context.clear()
         self._n_resident = min(self._n_resident, left)
-        if left > self._n_resident:
+        if left == 0 or left > self._n_resident:
             self._n_resident = self._rollback.shorten(self._n_resident)
 
 
