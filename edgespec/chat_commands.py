@@ -182,7 +182,7 @@ def _copy(controller: ChatController, argument: str) -> Outcome:
 def _regen(controller: ChatController, argument: str) -> Outcome:
     turn = controller.regenerate()
     if turn is None:
-        return Outcome("there is nothing to answer again yet")
+        return Outcome("there is nothing to answer again now")
     return Outcome(effect="sent", turn=turn)
 
 

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import signal
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from rich.text import Text
@@ -18,6 +20,7 @@ from .terminal import learn_alt_enter, never_fail_to_encode, no_color, tolerant_
 logger = logging.getLogger(__name__)
 
 _SIGNALS = {"SIGTERM": 143, "SIGHUP": 129}
+"""Names, because Windows lacks some, and exit codes."""
 
 
 class EdgespecApp(App[int]):
@@ -40,7 +43,9 @@ class EdgespecApp(App[int]):
         screen = ChatScreen(self.chat, ASCII if self._is_ascii else UNICODE)
         screen.set_class(self._is_ascii, "-ascii")
         self.push_screen(screen)
-        self._listen_for_signals()
+        self._listen("SIGINT", screen.action_interrupt)
+        for name, code in _SIGNALS.items():
+            self._listen(name, partial(self.exit, code, code))
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print a traceback with every local variable, the chat's texts among them.
@@ -51,15 +56,14 @@ class EdgespecApp(App[int]):
             what = f"{type(error).__name__}: {error}"
             self.exit(1, 1, message=Text(f"a fault of edgespec's own: {what}; the log has more"))
 
-    def _listen_for_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for name, code in _SIGNALS.items():
-            if (number := getattr(signal, name, None)) is None:
-                continue
-            try:
-                loop.add_signal_handler(number, self.exit, code, code)
-            except (NotImplementedError, ValueError, RuntimeError):
-                logger.debug("no handler for %s: Windows, or not the main thread", name)
+    def _listen(self, name: str, act: Callable[[], None]) -> None:
+        loop, number = asyncio.get_running_loop(), getattr(signal, name, None)
+        try:
+            if number is not None:
+                # As a callback of the app: a signal's own has no active app.
+                loop.add_signal_handler(number, self.call_later, act)
+        except (NotImplementedError, ValueError, RuntimeError):
+            logger.debug("no handler for %s: Windows, or not the main thread", name)
 
 
 def run_chat(

@@ -17,7 +17,7 @@ from edgespec.chat import ChatController
 from tests.scripted import ScriptedLM
 
 GOLDEN = Path(__file__).with_name("golden")
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 @dataclass

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from edgespec.tui import log
 from textual.events import Key
 
 from edgespec.api.types import LanguageModel
@@ -348,3 +349,23 @@ def test_scrolling_up_leaves_the_view_alone_and_says_that_there_is_more() -> Non
             await stage.until(lambda: "more below" not in stage.text())
 
     played(scenario)
+
+
+def test_oldest_turns_leave_the_screen_but_not_the_conversation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "MAX_TURNS", 2)
+    model = ScriptedLM(["An answer."])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            for message in ("one", "two", "three", "four"):
+                await stage.say(message)
+                await stage.until_ended()
+
+            assert [view.turn.prompt for view in stage.views] == ["three", "four"]
+            assert "2 earlier turns are not shown" in stage.text()
+
+    played(scenario)
+
+    assert len(model.requests[-1].messages) == 7

@@ -17,17 +17,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 CHILD = """
 import sys
+from dataclasses import replace
 from edgespec.api.types import Options
 from edgespec.errors import ModelNotFound
 from edgespec.tui.app import run_chat
-from tests.scripted import Script, ScriptedLM
+from tests.scripted import DESCRIPTION, Script, ScriptedLM
 
 def open_model(tell):
     if "missing" in sys.argv:
         raise ModelNotFound("there is no such model")
+    if "fault" in sys.argv:
+        return ScriptedLM(description=replace(DESCRIPTION, n_ctx="no number"))
     return ScriptedLM([Script("one two three four five six", hold_at=4)])
 
 sys.exit(run_chat(open_model, options=Options(), can_color="plain" not in sys.argv))
@@ -110,6 +113,22 @@ def test_sigterm_while_answering_restores_the_terminal() -> None:
         assert termios.tcgetattr(chat.slave) == chat.modes
 
 
+def test_sigint_stops_the_answer_then_quits_with_130() -> None:
+    with terminal() as chat:
+        chat.until("READY")
+        chat.type(b"count\r")
+        chat.until("four")
+
+        chat.child.send_signal(signal.SIGINT)
+        chat.until("[stopped]")
+        chat.child.send_signal(signal.SIGINT)
+        chat.until("again quits")
+        chat.child.send_signal(signal.SIGINT)
+
+        assert chat.ended() == 130
+        assert ALTERNATE_SCREEN_OFF in chat.written
+
+
 def test_ctrl_q_while_answering_ends_with_0() -> None:
     with terminal() as chat:
         chat.until("READY")
@@ -131,6 +150,27 @@ def test_broken_mouse_bytes_are_survived() -> None:
         chat.child.send_signal(signal.SIGTERM)
 
         assert chat.ended() == 143
+
+
+def test_fault_of_our_own_is_a_sentence_and_restores_the_terminal() -> None:
+    with terminal("fault") as chat:
+        code = chat.ended()
+
+        assert code == 1
+        assert b"a fault of edgespec's own: " in chat.written
+        assert b"Traceback" not in chat.written
+        assert termios.tcgetattr(chat.slave) == chat.modes
+
+
+def test_alt_enter_of_a_plain_terminal_breaks_the_line() -> None:
+    with terminal() as chat:
+        chat.until("READY")
+        chat.type(b"first\x1b\rsecond")
+        chat.until("second")
+        chat.type(b"\x11")
+
+        assert chat.ended() == 0
+        assert "you ▸".encode() not in chat.written
 
 
 def test_failed_load_is_the_exit_code() -> None:
