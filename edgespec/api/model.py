@@ -28,8 +28,8 @@ from edgespec.api.worker import Worker
 from edgespec.control import PlainSpeed, auto_drafter, draft_lengths
 from edgespec.core import Constraint
 from edgespec.drafters import DrafterInputs, create
-from edgespec.engine.binding import json_schema_to_gbnf
 from edgespec.engine.grammar import Grammars
+from edgespec.engine.json_schema import gbnf_of_schema
 from edgespec.errors import Busy, Closed, ContextOverflow, UsageError
 from edgespec.events import Reply
 from edgespec.sampling.sampler import RequestSampler
@@ -294,7 +294,7 @@ class LoadedModel:
         if options.grammar is not None and options.json_schema is not None:
             raise UsageError("a grammar and a JSON schema exclude each other")
         if options.json_schema is not None:
-            return self._grammars.start(json_schema_to_gbnf(options.json_schema))
+            return self._grammars.start(gbnf_of_schema(options.json_schema))
         if options.grammar is not None:
             return self._grammars.start(options.grammar)
         return None

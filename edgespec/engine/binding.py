@@ -6,13 +6,12 @@ refused removals.
 
 import ctypes
 import functools
-import json
 import logging
 import threading
 from typing import Any, Final
 
 from edgespec.engine.threads import set_wait_policy
-from edgespec.errors import EngineError, UsageError
+from edgespec.errors import EngineError
 
 TESTED_VERSION: Final = "0.3.36"
 STATE_PARTIAL_ONLY: Final = 1  # llama.h LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
@@ -62,7 +61,7 @@ def forget_errors() -> None:
 class _LogLines:
     """Joins the fragments that llama.cpp logs into lines; called from any native thread."""
 
-    _levels: Final = {1: logging.DEBUG, 2: logging.WARNING, 3: logging.ERROR, 4: logging.DEBUG}
+    _levels: Final = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
     last_error = ""
 
     def __init__(self) -> None:
@@ -96,23 +95,6 @@ def _bridge(native: Any) -> Any:
 
     _kept_alive.append(on_log)
     return on_log
-
-
-def json_schema_to_gbnf(schema: str) -> str:
-    """The GBNF grammar of a JSON schema (llama_cpp/llama_grammar.py).
-
-    Raises: `UsageError` when the schema is not JSON or uses what the converter does not know.
-    """
-    lib()
-    from llama_cpp.llama_grammar import json_schema_to_gbnf as convert
-
-    try:
-        json.loads(schema)
-        return str(convert(schema))
-    except json.JSONDecodeError as error:
-        raise UsageError(f"the JSON schema is not JSON: {error}") from error
-    except (KeyError, ValueError, TypeError, AttributeError, AssertionError) as error:
-        raise UsageError(f"the JSON schema cannot be used: {error!r}") from error
 
 
 @functools.cache
