@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from edgespec.core import Dist, Row, Tokens
-from edgespec.sampling.select import Floats, Index, heaviest, highest
+from edgespec.core import Dist, Mask, Row, Tokens
+from edgespec.sampling.select import Floats, Index, chunks, heaviest, highest
 
 _DOUBLE_UP_TO = 4096
 """Larger pools are exponentiated in float32: 0.2 instead of 2 ms at 151,936 tokens. The relative
@@ -51,6 +51,10 @@ class Pool:
         ids = index.astype(np.int32) if self.chosen is None else self.chosen[index]
         return Pool(ids, self.logits[index])
 
+    def keep(self, mask: Mask) -> "Pool":
+        """The candidates where `mask` holds."""
+        return self.take(np.flatnonzero(mask))
+
 
 def whole(logits: Row) -> Pool:
     """All tokens that are not banned (-inf)."""
@@ -80,9 +84,9 @@ def typical_p(pool: Pool, p: float) -> Pool:
     weights = np.exp(offsets)
     total = float(weights.sum())
     # entropy = log(total) - mean offset, surprise = log(total) - offset: the logarithms cancel.
-    offsets -= offsets.dtype.type(np.dot(weights, offsets) / total)
+    offsets -= offsets.dtype.type(_sum_of_products(weights, offsets) / total)
     closeness = np.negative(np.abs(offsets, out=offsets), out=offsets)
-    return pool.take(heaviest(closeness, weights, p * total, side="right"))
+    return pool.keep(heaviest(closeness, weights, p * total, side="right"))
 
 
 def top_p(pool: Pool, p: float, floor: float) -> Pool:
@@ -102,10 +106,10 @@ def top_p(pool: Pool, p: float, floor: float) -> Pool:
         near = np.flatnonzero(is_near)
         light = weights[near]
         if light.sum() >= mass:
-            return pool.take(near[heaviest(pool.logits[near], light, mass)])
+            return pool.take(near[np.flatnonzero(heaviest(pool.logits[near], light, mass))])
         if floor >= reach:
             return pool.take(near)
-    return pool.take(heaviest(pool.logits, weights, mass))
+    return pool.keep(heaviest(pool.logits, weights, mass))
 
 
 def min_p(pool: Pool, p: float) -> Pool:
@@ -141,6 +145,11 @@ def _offsets(pool: Pool) -> Floats:
     """logit - best of each candidate: a new array."""
     offsets: Floats = np.subtract(pool.logits, pool.peak, dtype=_precision(len(pool)))
     return offsets
+
+
+def _sum_of_products(a: Floats, b: Floats) -> float:
+    """Σ a·b. Not `np.dot`: BLAS would start threads that compete with the model's."""
+    return sum(float((a[part] * b[part]).sum()) for part in chunks(len(a)))
 
 
 def _precision(n: int) -> type[np.float32] | type[np.float64]:

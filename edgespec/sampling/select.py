@@ -1,7 +1,7 @@
 """Selecting the largest entries of a long array in linear time, without ever sorting it.
 
 Owns selection only; knows nothing of tokens or probabilities. Ties go to the lower index, so
-every answer is unique. Answers are ascending indexes.
+every answer is unique.
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from edgespec.core import Mask
 
 Index = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -28,7 +30,7 @@ def chunks(n: int) -> Iterator[slice]:
 
 
 def highest(values: Floats, k: int) -> Index:
-    """Indexes of the k largest `values`, 1 ≤ k ≤ len(values)."""
+    """Ascending indexes of the k largest `values`, 1 ≤ k ≤ len(values)."""
     near = np.flatnonzero(values >= _floor_of_highest(values, k))
     if len(near) == k:
         return near
@@ -57,10 +59,10 @@ def _floor_of_highest(values: Floats, k: int) -> float:
 
 def heaviest(
     keys: Floats, weights: Floats, mass: float, side: Literal["left", "right"] = "left"
-) -> Index:
-    """Indexes of the fewest largest `keys` whose `weights` add up to `mass`.
+) -> Mask:
+    """Where the fewest largest `keys` are whose `weights` add up to `mass`.
 
-    "left": to at least `mass`; "right": to more than it. All indexes when even the whole falls
+    "left": to at least `mass`; "right": to more than it. Everywhere when even the whole falls
     short. `keys` must be finite. Spreads the keys over buckets of equal width, keeps the buckets
     above the boundary, and looks closer at the one it falls into.
     """
@@ -68,21 +70,23 @@ def heaviest(
         return _heaviest_by_sorting(keys, weights, mass, side)
     bucket, heights = _histogram(keys, weights)
     totals = np.cumsum(heights)
-    last = min(int(np.searchsorted(totals, mass, side)), int(bucket.max()))
+    last = min(int(np.searchsorted(totals, mass, side)), _N_BUCKETS - 1)
     left = mass - float(totals[last - 1]) if last else mass
     keep = bucket < last
     inside = np.flatnonzero(bucket == last)
-    keep[inside[heaviest(keys[inside], weights[inside], left, side)]] = True
-    return np.flatnonzero(keep)
+    keep[inside] = heaviest(keys[inside], weights[inside], left, side)
+    return keep
 
 
 def _heaviest_by_sorting(
     keys: Floats, weights: Floats, mass: float, side: Literal["left", "right"]
-) -> Index:
+) -> Mask:
     order = np.argsort(-keys, kind="stable")
     totals = np.cumsum(weights[order], dtype=np.float64)
     cut = int(np.searchsorted(totals, mass, side)) + 1
-    return np.sort(order[:cut])
+    keep = np.zeros(len(keys), np.bool_)
+    keep[order[:cut]] = True
+    return keep
 
 
 def _histogram(

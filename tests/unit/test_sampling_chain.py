@@ -80,12 +80,14 @@ def test_chain_equals_the_reference_on_small_rows(logits, params, history):
     st.sampled_from([300, 2_500, 6_000]),
     st.sampled_from([0.3, 1.0, 4.0]),
     st.sampled_from([0, 1, 7]),
+    st.sampled_from([0, 9, 20]),
     st.integers(0, 2**32 - 1),
     settings_of_chain,
 )
-def test_chain_equals_the_reference_on_long_rows(n, scale, decimals, seed, params):
+def test_chain_equals_the_reference_on_long_rows(n, scale, decimals, lead, seed, params):
     rng = np.random.default_rng(seed)
     row = (scale * rng.normal(size=n)).round(decimals).astype(np.float32)
+    row[rng.choice(n, 5)] += lead
     row[rng.random(n) < 0.1] = -np.inf
     params = dataclasses.replace(params, top_k=params.top_k * 50)
     history = rng.integers(0, n, 8).tolist()
@@ -136,6 +138,25 @@ def test_truncation_happens_before_temperature():
     assert cold.ids.tolist() == hot.ids.tolist() == [0, 1]
 
 
+def test_top_p_keeps_what_reaches_p_and_typical_p_what_exceeds_it():
+    row = row_of(1, 1, 1, 1)
+
+    assert shaped(row, Sampling(1, top_p=0.5), NO_HISTORY).ids.tolist() == [0, 1]
+    assert shaped(row, Sampling(1, typical_p=0.5), NO_HISTORY).ids.tolist() == [0, 1, 2]
+
+
+def test_top_p_looks_beyond_the_tokens_near_the_best():
+    """One token leads by 9, yet the thousands behind it hold two fifths of the mass."""
+    row = np.zeros(6_000, np.float32)
+    row[1_000] = 9
+    tail = 5_999 / (5_999 + np.exp(9))
+
+    dist = shaped(row, Sampling(1, top_p=1 - tail / 2), NO_HISTORY)
+
+    assert len(dist.ids) == 1 + 3_000
+    assert dist.ids.tolist()[-1] == 3_000
+
+
 def test_repeat_penalty_divides_positive_and_multiplies_negative_logits():
     params = Sampling(1, repeat_penalty=2)
 
@@ -183,6 +204,13 @@ def test_bias_makes_a_token_certain(bias: float, temperature: float):
     params = Sampling(temperature, logit_bias=((2, bias),), typical_p=0.9, top_p=0.9)
 
     assert shaped(row_of(9, 1, 0), params, NO_HISTORY).prob(2) > 1 - 1e-12
+
+
+@pytest.mark.parametrize("n_vocab", [3, 6_000])
+def test_biases_at_the_ends_of_the_float_range_mean_what_they_say(n_vocab: int):
+    params = Sampling(1, typical_p=0.9, top_p=0.9, logit_bias=((0, -3e38), (2, 3e38)))
+
+    assert as_dict(shaped(np.zeros(n_vocab, np.float32), params, NO_HISTORY)) == {2: 1.0}
 
 
 def test_two_infinite_biases_share_the_mass():

@@ -53,21 +53,20 @@ def test_heaviest_is_the_shortest_head_that_reaches_the_mass(values, share, side
     weights = np.random.default_rng(len(values)).integers(1, 9, len(values)).astype(np.float64)
     mass = float(np.floor(share * weights.sum()))
 
-    index = heaviest(values, weights, mass, side)
+    keep = heaviest(values, weights, mass, side)
 
     order = sorted_down(values)
     before = np.cumsum([0, *weights[order]])
     short = [b < mass if side == "left" else b <= mass for b in before[:-1]]
     head = {order[i] for i, is_short in enumerate(short) if is_short} | {order[0]}
-    assert set(index.tolist()) == head
-    assert (np.diff(index) > 0).all()
+    assert set(np.flatnonzero(keep).tolist()) == head
 
 
 @pytest.mark.parametrize("n", [3, 5_000])
 def test_heaviest_takes_everything_when_the_whole_falls_short(n: int):
     keys = np.arange(n, dtype=np.float32)
 
-    assert len(heaviest(keys, np.ones(n), 2.0 * n)) == n
+    assert heaviest(keys, np.ones(n), 2.0 * n).all()
 
 
 def test_heaviest_copes_with_keys_at_the_ends_of_the_float_range():
@@ -76,6 +75,6 @@ def test_heaviest_copes_with_keys_at_the_ends_of_the_float_range():
     weights = np.ones(5_000)
 
     with np.errstate(over="ignore"):
-        index = heaviest(keys, weights, 3)
+        keep = heaviest(keys, weights, 3)
 
-    assert index.tolist() == [4_997, 4_998, 4_999]
+    assert np.flatnonzero(keep).tolist() == [4_997, 4_998, 4_999]
