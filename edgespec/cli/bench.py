@@ -1,12 +1,17 @@
 """`edgespec bench`: what is measured, and where the result goes."""
 
+import json
+from pathlib import Path
+
 import click
 
 from edgespec.cli.flags import log_flags
+from edgespec.errors import UsageError
 
 SHORT, FULL = "short", "full"
 _TOKENS = 128
 _QUICK_TOKENS = 48
+_FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
 
 
 @click.command()
@@ -19,7 +24,7 @@ _QUICK_TOKENS = 48
 @click.option("--temp", "temperatures", type=click.FloatRange(min=0), multiple=True, metavar="T",
               help="Temperature (repeatable). Default: 0 and 0.7.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.")
-@click.option("--json", "json_file", metavar="FILE|-", help="Write all figures as JSON.")
+@click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")
 @log_flags
 def bench(
     target: str,
@@ -30,7 +35,7 @@ def bench(
     max_tokens: int | None,
     temperatures: tuple[float, ...],
     threads: int | None,
-    json_file: str | None,
+    json_file: Path | None,
 ) -> int:
     """Measure every drafter against plain decoding, in turns, on this machine.
 
@@ -45,7 +50,8 @@ def bench(
     from edgespec.cli.wording import loading_line
 
     screen = Screen()
-    _check_writable(json_file)
+    if json_file is not None and not json_file.parent.is_dir():
+        raise UsageError(f"{json_file.parent} is not a folder", hint="--json - prints to stdout")
     names = [name.strip() for name in drafters.split(",") if name.strip()]
     measured = prompts("short" if (suite or (SHORT if quick else FULL)) == SHORT else "full")
 
@@ -70,9 +76,12 @@ def bench(
         tell=screen.status,
         show=show,
     )
-    if json_file != "-":
+    text = json.dumps(result.to_dict(), indent=1)
+    if json_file == Path("-"):
+        screen.line(text)
+    else:
         for line in lines(result):
             screen.line(line)
-    if json_file is not None:
-        _write(json_file, result.to_dict())
+    if json_file is not None and json_file != Path("-"):
+        json_file.write_text(text + "\n", encoding="utf-8")
     return 0 if result.is_lossless else 1

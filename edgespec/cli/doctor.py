@@ -41,9 +41,11 @@ def show(screen: Screen, report: "Report") -> int:
 
 
 def _check_pair(target: str, draft: str) -> int:
-    from edgespec.doctor import check_pair_on_models
+    from edgespec.pair_proof import prove
+    from edgespec.pair_proof_words import lines
 
-    screen, proof = Screen(), check_pair_on_models(target, draft)
-    for line in proof.lines:
+    screen = Screen()
+    proof = prove(target, draft, progress=lambda phase, share: screen.status(f"{phase} …"))
+    for line in lines(proof):
         screen.line(line)
     return 0 if proof.is_lossless else 1

@@ -7,6 +7,7 @@ Every limit that llama.cpp would enforce by aborting the process is checked befo
 import ctypes
 import logging
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +56,8 @@ class NativeContext:
     ) -> None:
         self._lib = binding.lib()
         self.options = options
+        self.native_s = 0.0
+        """Seconds spent in llama_decode, and waiting for its logits, so far."""
         binding.forget_errors()
         self._handle: Any = self._lib.llama_init_from_model(model, self._params(options))
         if not self._handle:
@@ -101,7 +104,9 @@ class NativeContext:
         assert 0 < batch.n_rows <= self.options.n_batch, f"{batch.n_rows} rows"
         assert batch.n_logits <= self.options.max_logits, f"{batch.n_logits} rows with logits"
         binding.forget_errors()
-        rc = self._lib.llama_decode(self._handle, batch.native())
+        native, began_s = batch.native(), perf_counter()
+        rc = self._lib.llama_decode(self._handle, native)
+        self.native_s += perf_counter() - began_s
         assert rc != -1, f"llama_decode refused the batch: {binding.error_tail()}"
         if rc == _ABORTED:
             raise Interrupted
@@ -114,7 +119,9 @@ class NativeContext:
 
     def rows(self, n: int) -> npt.NDArray[np.float32]:
         """[n, n_vocab] logits of the last decode, in batch order: native memory, not a copy."""
+        began_s = perf_counter()
         pointer = self._lib.llama_get_logits(self._handle)
+        self.native_s += perf_counter() - began_s
         assert pointer, "no logits after a successful decode"
         return np.ctypeslib.as_array(pointer, shape=(n, self.n_vocab))
 

@@ -71,6 +71,11 @@ class LlamaSession:
         return self._context.options.n_batch
 
     @property
+    def native_s(self) -> float:
+        """Seconds spent inside llama.cpp's passes so far: what is not our own cost."""
+        return self._context.native_s
+
+    @property
     def rollback(self) -> Kind:
         """Class of memory: changes costs, never results."""
         return self._rollback.kind

@@ -1,0 +1,121 @@
+"""One benchmark from loading to its result."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from edgespec.bench import facts
+from edgespec.bench.curve import pass_costs
+from edgespec.bench.measure import PLAIN, Cell, Plan, measure
+from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
+from edgespec.bench.result import Result
+from edgespec.bench.rig import Rig
+from edgespec.bench.score import Divergence, Score, run_of, scores
+from edgespec.core import Tokens
+from edgespec.drafters import DRAFTERS, find
+from edgespec.equality import explained
+from edgespec.errors import UsageError
+
+AUTO = "auto"
+
+
+def chosen(names: Sequence[str], has_draft: bool) -> tuple[str, ...]:
+    """The drafters to measure; none named: all that can be built.
+
+    Raises: `UsageError` for a name that is not known, or that needs a draft model.
+    """
+    if not names:
+        return tuple(name for name in DRAFTERS if has_draft or not find(name).needs_draft_model)
+    for name in names:
+        if name != AUTO and find(name).needs_draft_model and not has_draft:
+            raise UsageError(
+                f"the drafter {name!r} needs a draft model", hint="name one with --draft"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def run(
+    target: str | Path,
+    *,
+    draft: str | Path | None,
+    n_threads: int | None,
+    plan: Callable[[bool], Plan],
+    progress: Callable[[str, float], None],
+    tell: Callable[[str], None],
+    show: Callable[[list[Score]], None],
+) -> Result:
+    """Load, measure, judge. `plan` is asked once it is known whether there is a draft model.
+
+    `tell` hears what runs now, `show` the scores of each finished cell.
+    """
+    began_s, hardware = perf_counter(), facts.hardware()
+    with logged_buffers() as log:
+        rig = Rig.load(target, draft, n_threads, progress)
+    try:
+        planned = plan(rig.draft is not None)
+        cells: list[Cell] = []
+        scored: list[Score] = []
+        for cell in measure(rig, planned, tell):
+            cells.append(cell)
+            found = scores(cell, planned.arms, _is_deterministic)
+            scored += found
+            show(found)
+        peak = peak_bytes()  # before what is only done to judge
+        tell("comparing texts")
+        divergences = tuple(_divergences(rig, planned, cells))
+        tell("measuring passes")
+        text = _longest(rig, planned)
+        return Result(
+            plan=planned,
+            description=rig.model.description,
+            cells=tuple(cells),
+            scores=tuple(scored),
+            divergences=divergences,
+            target_curve=tuple(pass_costs(rig.target, text)),
+            draft_curve=tuple(pass_costs(rig.draft, text, (1,))) if rig.draft else (),
+            memory=Memory(peak, dict(log.buffers)),
+            versions=facts.versions(),
+            hardware=hardware,
+            load_after=facts.load(),
+            commit=facts.commit(),
+            seconds=perf_counter() - began_s,
+        )
+    finally:
+        rig.close()
+
+
+def _is_deterministic(name: str) -> bool:
+    """Whether sampled texts equal plain decoding's for one seed: drafts without chance do that.
+
+    What "auto" takes is not known here.
+    """
+    return name != AUTO and not find(name).needs_draft_model
+
+
+def _divergences(rig: Rig, plan: Plan, cells: Sequence[Cell]) -> list[Divergence]:
+    """Greedy answers that leave plain decoding's, each measured where it does."""
+    texts = {prompt.name: prompt.text for prompt in plan.prompts}
+    found = []
+    for cell in cells:
+        if cell.temperature == 0:
+            found += _of_cell(rig, cell, texts[cell.prompt])
+    return found
+
+
+def _of_cell(rig: Rig, cell: Cell, text: str) -> list[Divergence]:
+    found = []
+    plain = run_of(cell.turns[0], PLAIN).tokens
+    answers = {(run.drafter, run.tokens) for turn in cell.turns for run in turn}
+    for drafter, tokens in sorted(answers):
+        if tokens == plain:
+            continue
+        difference = explained(rig.target, rig.prompt_tokens(text), plain, tokens)
+        assert difference is not None, "the answers differ"
+        texts = (rig.text(token) for token in (difference.plain, difference.other))
+        found.append(Divergence(cell.prompt, drafter, difference, *texts))
+    return found
+
+
+def _longest(rig: Rig, plan: Plan) -> Tokens:
+    """The prompt with the most tokens: what the passes are measured behind."""
+    return max((rig.prompt_tokens(prompt.text) for prompt in plan.prompts), key=len)

@@ -1,0 +1,130 @@
+"""`edgespec doctor --pair`: that drafting loses nothing, shown on a person's own models.
+
+Three proofs: every drafter's greedy text is plain decoding's, or leaves it at a near-tie; drafts
+drawn from the draft model's real distributions are accepted as often as theory says, and what
+comes out has the target's law; block verification accepts no less than token by token.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from edgespec.api.types import Options
+from edgespec.bench.rig import Rig
+from edgespec.bench.suite import prompts
+from edgespec.core import Dist, Draft, Sampling, Session, Tokens
+from edgespec.drafters import DRAFTERS
+from edgespec.drafters.model import fitted
+from edgespec.equality import Difference, explained
+from edgespec.pair_proof_tally import Acceptance, Tally
+from edgespec.sampling import RequestSampler
+
+GREEDY_TOKENS = 64
+_POSITIONS = 48
+"""Answer tokens after which a draft is drawn."""
+_DRAFT_LEN = 4
+SAMPLING = Sampling(temperature=1, top_k=40, seed=20_240_611)
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """One drafter's greedy answer to one prompt; `difference` None: equal to plain decoding's."""
+
+    prompt: str
+    drafter: str
+    difference: Difference | None
+    texts: tuple[str, str] = ("", "")
+    """Plain decoding's token and the drafter's, where they differ."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Equal, or a near-tie."""
+        return self.difference is None or self.difference.is_near_tie
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """All that was found."""
+
+    target: str
+    draft: str
+    greedy: tuple[Greedy, ...]
+    acceptance: Acceptance
+
+    @property
+    def is_lossless(self) -> bool:
+        """Nothing was found that drafting changes."""
+        return self.acceptance.is_sound and all(greedy.is_sound for greedy in self.greedy)
+
+
+def prove(
+    target: str | Path,
+    draft: str | Path,
+    *,
+    n_threads: int | None = None,
+    progress: Callable[[str, float], None] = lambda phase, fraction: None,
+) -> Proof:
+    """Load the pair and try to refute it. Raises: `IncompatibleDraft`; as `edgespec.load`."""
+    rig = Rig.load(target, draft, n_threads, progress)
+    try:
+        progress("comparing greedy texts", 0.0)
+        greedy = tuple(_greedy(rig))
+        progress("measuring acceptance", 0.0)
+        names = rig.model.description
+        assert names.draft is not None, "a pair has a draft model"
+        return Proof(names.target, names.draft, greedy, _acceptance(rig))
+    finally:
+        rig.close()
+
+
+def _greedy(rig: Rig) -> Iterator[Greedy]:
+    for prompt in prompts("short"):
+        plain = rig.model.complete(prompt.text, _greedy_options("none")).tokens
+        for name in (name for name in DRAFTERS if name != "none"):
+            tokens = rig.model.complete(prompt.text, _greedy_options(name)).tokens
+            if tokens == plain:
+                yield Greedy(prompt.name, name, None)
+                continue
+            found = explained(rig.target, rig.prompt_tokens(prompt.text), plain, tokens)
+            assert found is not None, "the answers differ"
+            texts = rig.text(found.plain), rig.text(found.other)
+            yield Greedy(prompt.name, name, found, texts)
+
+
+def _greedy_options(drafter: str) -> Options:
+    return Options(max_tokens=GREEDY_TOKENS, drafter=drafter)
+
+
+def _acceptance(rig: Rig) -> Acceptance:
+    """Drafts along one sampled answer, at every position of it, verified again and again."""
+    prompt = prompts("short")[0].text
+    options = Options(SAMPLING, max_tokens=_POSITIONS, drafter="none")
+    answer = np.array(rig.model.complete(prompt, options).tokens, np.int32)
+    text = np.concatenate((rig.prompt_tokens(prompt), answer))
+    sampler = RequestSampler(SAMPLING, rig.target.n_vocab)
+    assert rig.draft is not None, "a pair has a draft model"
+    tally = Tally(sampler)
+    for end in range(len(text) - len(answer), len(text)):
+        draft = _drawn(rig.draft, text[:end], sampler, rig.target.n_vocab)
+        tally.add(draft, _laws(rig, text[:end], draft, sampler), end)
+    return tally.acceptance()
+
+
+def _drawn(session: Session, context: Tokens, sampler: RequestSampler, n_vocab: int) -> Draft:
+    """A draft of full length, however unsure the draft model is: the harder test."""
+    tokens = context
+    dists = []
+    for _ in range(_DRAFT_LEN):
+        q = sampler.dist(fitted(session.forward(tokens, n_logits=1)[0], n_vocab), tokens)
+        dists.append(q)
+        tokens = np.append(tokens, np.int32(sampler.draw_draft(q, len(tokens))))
+    return Draft(tuple(tokens[len(context) :].tolist()), tuple(dists))
+
+
+def _laws(rig: Rig, context: Tokens, draft: Draft, sampler: RequestSampler) -> list[Dist]:
+    """The target's distributions after 0, 1, … of the draft's tokens, from one pass."""
+    tokens = np.concatenate((context, np.array(draft.tokens, np.int32)))
+    rows = rig.target.forward(tokens, n_logits=len(draft) + 1)
+    return [sampler.dist(rows[i], tokens[: len(context) + i]) for i in range(len(draft) + 1)]

@@ -1,0 +1,63 @@
+"""A proof in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from edgespec.equality import Difference
+from edgespec.pair_proof import GREEDY_TOKENS, SAMPLING, Greedy, Proof
+from edgespec.pair_proof_tally import Acceptance, Share
+
+
+def lines(proof: Proof) -> Iterator[str]:
+    """What was found, then the verdict."""
+    yield f"{proof.draft} and {proof.target} speak the same vocabulary."
+    yield from _greedy_lines(proof.greedy)
+    yield from _acceptance_lines(proof.acceptance)
+    if proof.is_lossless:
+        yield "Verdict: lossless. Drafting with this pair changes nothing but the speed."
+    else:
+        yield "Verdict: NOT lossless. Please report this, with the lines above."
+
+
+def _greedy_lines(found: Sequence[Greedy]) -> Iterator[str]:
+    equal = [greedy for greedy in found if greedy.difference is None]
+    yield (
+        f"Greedy: {len(equal)} of {len(found)} answers of up to {GREEDY_TOKENS} tokens, over "
+        f"{len({greedy.drafter for greedy in found})} drafters and "
+        f"{len({greedy.prompt for greedy in found})} prompts, equal plain decoding's."
+    )
+    for greedy in found:
+        if greedy.difference is not None:
+            yield f"  {greedy.prompt}, {greedy.drafter}: {_told(greedy.difference, greedy.texts)}."
+
+
+def _told(difference: Difference, texts: tuple[str, str]) -> str:
+    if difference.plain is None or difference.other is None:
+        return f"NOT EQUAL: one answer ends after {difference.at} tokens, the other goes on"
+    verdict = "a near-tie" if difference.is_near_tie else "NOT EQUAL"
+    return (
+        f"{verdict} at token {difference.at + 1}: plain decoding prefers {texts[0]!r} to "
+        f"{texts[1]!r} by {difference.gap:.3f}, and passes of one row and of many rows differ by "
+        f"{difference.deviation:.3f} there"
+    )
+
+
+def _acceptance_lines(found: Acceptance) -> Iterator[str]:
+    yield (f"Sampled ({_chain()}), {found.n_draws} draws at each of {found.n_positions} positions:")
+    yield _shared("draft tokens accepted", "the sum of min(p, q)", found.accepted)
+    yield _shared("the likeliest token came out", "its probability p", found.best)
+    yield (
+        f"  drafts accepted on average: {found.block_length:.3f} tokens as blocks, "
+        f"{found.token_length:.3f} one by one (blocks may not be worse)."
+    )
+
+
+def _shared(what: str, expected: str, share: Share) -> str:
+    verdict = "as it should" if share.is_sound else "MORE THAN CHANCE ALLOWS"
+    return (
+        f"  {what}: {share.measured:.4f}; {expected}: {share.expected:.4f}; one standard error: "
+        f"{share.error:.4f}: {verdict}."
+    )
+
+
+def _chain() -> str:
+    return f"temperature {SAMPLING.temperature:g}, top-k {SAMPLING.top_k}"
