@@ -11,6 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from edgespec.api.model import aload as aload
     from edgespec.api.model import load as load
     from edgespec.api.types import Description as Description
     from edgespec.api.types import LanguageModel as LanguageModel
@@ -70,6 +71,7 @@ _EVENTS = (
     "TokenText",
 )
 _HOME = {
+    "aload": "edgespec.api.model",
     "load": "edgespec.api.model",
     "Sampling": "edgespec.core",
     **dict.fromkeys(_API, "edgespec.api.types"),

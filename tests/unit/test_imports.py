@@ -37,6 +37,14 @@ def test_all_exports_exist() -> None:
     assert set(edgespec.__all__) <= set(dir(edgespec))
 
 
+def test_every_error_a_person_can_meet_is_exported() -> None:
+    from edgespec import errors
+
+    kinds = {k for k, v in vars(errors).items() if isinstance(v, type) and k != "Interrupted"}
+
+    assert kinds <= set(edgespec.__all__)
+
+
 def test_unknown_export_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'laod'"):
         importlib.import_module("edgespec").laod  # noqa: B018
