@@ -32,6 +32,13 @@ class Pool:
     """Their ids, ascending; None: the whole vocabulary."""
     logits: Row
     """[len(pool)], finite."""
+    peak: np.float32
+    """The largest logit."""
+
+    @staticmethod
+    def of(chosen: Tokens | None, logits: Row) -> "Pool":
+        """A pool that finds its own peak; -inf when it is empty."""
+        return Pool(chosen, logits, np.max(logits, initial=np.float32(-np.inf)))
 
     def __len__(self) -> int:
         return len(self.logits)
@@ -41,15 +48,10 @@ class Pool:
         """Token ids, ascending."""
         return _all_ids(len(self)) if self.chosen is None else self.chosen
 
-    @property
-    def peak(self) -> np.float32:
-        """The largest logit."""
-        return np.float32(self.logits.max())
-
     def take(self, index: Index) -> "Pool":
         """The candidates at the ascending `index`."""
         ids = index.astype(np.int32) if self.chosen is None else self.chosen[index]
-        return Pool(ids, self.logits[index])
+        return Pool.of(ids, self.logits[index])
 
     def keep(self, mask: Mask) -> "Pool":
         """The candidates where `mask` holds."""
@@ -58,7 +60,7 @@ class Pool:
 
 def whole(logits: Row) -> Pool:
     """All tokens that are not banned (-inf)."""
-    pool = Pool(None, logits)
+    pool = Pool.of(None, logits)
     return pool.take(np.flatnonzero(logits > -np.inf)) if logits.min() == -np.inf else pool
 
 
@@ -97,6 +99,7 @@ def top_p(pool: Pool, p: float, floor: float) -> Pool:
     """
     if p >= 1:
         return pool
+    pool = _above(pool, float(pool.peak) - _WEIGHTLESS)
     weights = _offsets(pool)
     np.exp(weights, out=weights)
     mass = p * float(weights.sum())
@@ -127,13 +130,13 @@ def softmax(pool: Pool, temperature: float) -> Dist:
     offsets = _offsets(pool)
     if temperature != 1:
         offsets *= offsets.dtype.type(1 / max(temperature, _COLDEST))
-    weights = np.exp(offsets, out=offsets).astype(np.float64, copy=False)
-    ids = pool.ids
+    weights, ids = np.exp(offsets, out=offsets), pool.ids
     if not weights.min() > 0:
         kept = np.flatnonzero(weights)
         ids, weights = ids[kept], weights[kept]
-    weights /= weights.sum()
-    return Dist(ids, weights)
+    probs = weights.astype(np.float64, copy=False)
+    probs /= probs.sum()
+    return Dist(ids, probs)
 
 
 def _above(pool: Pool, floor: float) -> Pool:

