@@ -8,13 +8,22 @@ import pytest
 from edgespec.engine.context import ContextOptions
 from edgespec.engine.model import Model
 from edgespec.engine.session import LlamaSession
+from edgespec.engine.tiny_model import write_tiny_model
 from tests import tinygguf
+
+
+def write_guard(path: Path) -> Path:
+    """The guard's model: quantised weights, heads of 64 as quantised caches want them."""
+    write_tiny_model(path)
+    return path
+
 
 WRITERS: dict[str, Callable[..., Path]] = {
     "llama": tinygguf.write_llama,
     "gemma3": tinygguf.write_gemma3,
     "mamba": tinygguf.write_mamba,
     "lfm2": tinygguf.write_hybrid,
+    "guard": write_guard,
 }
 SMALL = ContextOptions(n_ctx=512, n_batch=32, max_logits=12, n_threads=1)
 

@@ -1,0 +1,67 @@
+"""The classes of memory: what each keeps, and that nothing stale is ever put back."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from edgespec.core import Tokens
+from edgespec.engine.session import LlamaSession
+from edgespec.errors import DecodeFailed
+from tests.engine.test_session_stateful import ATOL, inject_fault
+
+Opener = Callable[..., LlamaSession]
+
+
+def tokens_of(n: int, seed: int = 0) -> Tokens:
+    return np.random.default_rng(seed).integers(3, 360, n).astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "kind"),
+    [
+        ("llama", {}, "trim"),
+        ("gemma3", {}, "trim"),
+        ("mamba", {}, "snapshot"),
+        ("lfm2", {}, "snapshot"),
+        ("llama", {"rollback": "replay"}, "replay"),
+    ],
+)
+def test_rollback_follows_from_the_architecture(
+    open_session: Opener, name: str, options: dict[str, str], kind: str
+) -> None:
+    assert open_session(name, **options).rollback == kind
+
+
+@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+def test_states_saved_before_a_fault_are_not_put_back_after_it(
+    open_session: Opener, name: str
+) -> None:
+    """What is restored must be the state of these tokens, not of those before the fault."""
+    session, fresh = open_session(name), open_session(name, rollback="replay")
+    old, new, draft = tokens_of(40, seed=1), tokens_of(60, seed=2), tokens_of(11, seed=3)
+    session.forward(old, n_logits=0)
+    session.forward(np.concatenate([old, draft]), n_logits=11)  # saves the state after 40 tokens
+    inject_fault(session, after_rows=0.5)
+    with pytest.raises(DecodeFailed):
+        session.forward(np.concatenate([old, draft, draft]), n_logits=1)
+    session.forward(new, n_logits=0)
+
+    turned = np.concatenate([new[:45], draft])
+    row = session.forward(turned, n_logits=1)[0].copy()
+
+    np.testing.assert_allclose(row, fresh.forward(turned, n_logits=1)[0], atol=ATOL, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+def test_long_refused_drafts_equal_a_fresh_session(open_session: Opener, name: str) -> None:
+    session, fresh = open_session(name), open_session(name, rollback="replay")
+    context = tokens_of(30)
+    for step in range(8):
+        draft = tokens_of(10, seed=10 + step)
+        session.forward(np.concatenate([context, draft]), n_logits=11)
+        context = np.concatenate([context, draft[: step % 5], tokens_of(1, seed=50 + step)])
+
+        row = session.forward(context, n_logits=1)[0].copy()
+
+        np.testing.assert_allclose(row, fresh.forward(context, n_logits=1)[0], atol=ATOL, rtol=0)
