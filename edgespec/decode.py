@@ -62,6 +62,8 @@ def speculate(
     Raises: `Interrupted`; what was yielded stands.
     """
     sampler = request.sampler
+    # Asked once: a check against a Protocol takes as long as a step's other bookkeeping.
+    learners = {name: d for name, d in drafters.items() if isinstance(d, LearnsFromTarget)}
     context = Context(request.prompt, target.n_ctx)
     end = target.n_ctx
     if request.max_tokens is not None:
@@ -80,7 +82,8 @@ def speculate(
         logits = target.forward(tokens, n_logits=len(draft) + 1, branches=draft.branches)
         decoded_s = perf_counter()
 
-        verdict = verify(draft, _Target(logits, tokens, n, sampler), sampler, position=n)
+        p = _Target(logits, tokens, n, sampler)
+        verdict = verify(draft, p, sampler, position=n, rule=sampler.rule)
         verified_s = perf_counter()
 
         origins = sources(len(draft), verdict.accepted)
@@ -88,8 +91,8 @@ def speculate(
         for token in emitted:
             if not request.is_eog(token):
                 sampler.commit(token)
-        if isinstance(drafter, LearnsFromTarget):
-            drafter.learn(context.tokens, logits)
+        if choice.drafter in learners:
+            learners[choice.drafter].learn(context.tokens, logits)
         accepted = min(verdict.accepted, len(emitted))
         step = Step(
             drafter=drafter.name,

@@ -1,7 +1,7 @@
 """Logits of one pass as views of native memory, with an enforced lifetime."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ class Rows:
     ) -> None:
         self._data = data
         self._n_trunk = n_trunk
-        ends = np.cumsum([n_trunk, *branch_lengths]).tolist()
+        ends = accumulate(branch_lengths, initial=n_trunk)
         self._branches = [range(a, b) for a, b in pairwise(ends)]
         self.n_decoded = n_decoded
 
