@@ -61,7 +61,13 @@ class Stage:
 
     async def until_ended(self) -> None:
         """Wait until the last turn is drawn for good."""
-        await self.until(lambda: self.app.screen.feed.is_drawn and not self.chat.is_busy)
+        await self.until(
+            lambda: (
+                self.app.screen.feed.is_drawn
+                and not self.chat.is_busy
+                and self.prompt.border_subtitle in ("READY", "ERROR")
+            )
+        )
         await self.pilot.pause()
 
 

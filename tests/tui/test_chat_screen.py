@@ -91,10 +91,10 @@ def test_error_is_a_sentence_with_a_hint_and_gives_the_message_back() -> None:
         async with staged(ScriptedLM([failing])) as stage:
             await stage.say("my long message")
             await stage.until_shown("error: llama_decode: [/] no memory")
+            await stage.until(lambda: stage.prompt.text == "my long message")
 
             assert "try --ctx 2048" in stage.text()
-            assert stage.prompt.text == "my long message"
-            assert "ERROR" in stage.rows()[-2]
+            await stage.until(lambda: "ERROR" in stage.rows()[-2])
 
     played(scenario)
 
@@ -104,8 +104,7 @@ def test_overflow_names_both_numbers_and_gives_the_message_back() -> None:
         async with staged(ScriptedLM(n_tokens=9214)) as stage:
             await stage.say("too long")
             await stage.until_shown("the prompt has 9,214 tokens, but the context holds 8,192")
-
-            assert stage.prompt.text == "too long"
+            await stage.until(lambda: stage.prompt.text == "too long")
 
     played(scenario)
 
@@ -139,6 +138,7 @@ def test_message_typed_while_loading_is_answered() -> None:
             await stage.until_shown("loading qwen3-14b ▓▓▓▓░░░░ 50%")
             may_load.set()
             await stage.until_shown("Good morning.")
+            await stage.until_ended()
 
             assert "qwen3-14b Q4_K_M" in stage.rows()[0]
 
@@ -146,17 +146,23 @@ def test_message_typed_while_loading_is_answered() -> None:
 
 
 def test_failed_load_shows_why_and_keeps_the_message() -> None:
+    may_fail = threading.Event()
+
     def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        may_fail.wait()
         raise ModelNotFound("there is no file x.gguf", hint="edgespec models lists what is here")
 
     async def scenario() -> None:
         async with staged() as stage:
             stage.chat.load(open_model)
             await stage.say("hello?")
+            await stage.until_shown("you ▸ hello?")
+            may_fail.set()
             await stage.until_shown("error: there is no file x.gguf")
+            await stage.until(lambda: stage.prompt.text == "hello?")
 
             assert "edgespec models lists what is here" in stage.text()
-            assert stage.prompt.text == "hello?"
+            assert "you ▸" not in stage.text()
 
     played(scenario)
 
