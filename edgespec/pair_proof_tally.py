@@ -9,7 +9,7 @@ from typing import Literal
 from edgespec.core import Dist, Draft, Sampler
 from edgespec.verify import accept_probability, verify
 
-_DRAWS = 200
+_DRAWS = 100
 """Verifications per position: chance then moves a share by less than 0.01."""
 _ALARM = 4.5
 """Standard deviations: a sound pair is refused once in 100,000 proofs."""
