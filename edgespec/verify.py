@@ -113,7 +113,8 @@ _ONE: float = 1
 def _block_probability(p: Dist, q: Dist, weight: float) -> float:
     """h of a prefix that has `weight` and is followed by p and q (2403.10444, eq. 4)."""
     mass: float = _excess(p, q, weight).sum()
-    return mass / (mass + 1 - weight) if mass > 0 else 0
+    # In this order: next to 1, a tiny mass would vanish and leave 0 / 0 at weight 1.
+    return mass / (mass + (1 - weight)) if mass > 0 else 0
 
 
 def accept_probability(p: Dist, q: Dist) -> float:

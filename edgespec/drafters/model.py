@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from edgespec.core import Dist, Draft, Row, Sampler, Session, Tokens
+from edgespec.core import Constraint, Dist, Draft, Row, Sampler, Session, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.errors import EngineError
 
@@ -32,6 +32,8 @@ _FAILURES = 3
 _NEGLIGIBLE = 16.0
 """Logits this far below the best are left out of a confidence: a whole vocabulary of them would
 change it by less than 2 %, and they cost most of the time."""
+_RIVALS = 1024
+"""Most tokens that a grammar is asked about for a confidence."""
 
 
 class ModelDrafter:
@@ -111,7 +113,7 @@ class ModelDrafter:
         for _ in range(min(k, self._session.n_ctx - len(read) + 1)):
             row = fitted(self._session.forward(read, n_logits=1)[0], self._n_vocab)
             q = sampler.dist(row, context, constraint)
-            confidence *= top_probability(row, q)
+            confidence *= top_probability(row, q, constraint)
             if confidence < _CONFIDENCE:
                 return
             token = sampler.draw_draft(q, len(context))
@@ -141,19 +143,26 @@ def fitted(row: Row, n_vocab: int) -> Row:
     return padded
 
 
-def top_probability(row: Row, q: Dist) -> float:
+def top_probability(row: Row, q: Dist, constraint: Constraint | None = None) -> float:
     """How sure the model is: q's largest probability.
 
     It estimates the chance of acceptance, Σ min(p, q), well: measured with Qwen2.5-Coder-0.5B
     for 1.5B on 886 tokens, their means differ by 0.02 at temperature 0.7 and at 1. A point mass
     says nothing, so there it is the token's share in the softmax of the raw row (0.1 ms at
-    151,936 tokens).
+    151,936 tokens); under a grammar, of those that it allows: the target must choose among them.
     """
     if len(q.ids) > 1:
         return float(q.probs.max())
-    best = row.max()
-    near = row[np.flatnonzero(row > best - _NEGLIGIBLE)]
-    return float(np.exp(row[q.ids[0]] - best) / np.exp(near - best).sum())
+    chosen = row[q.ids[0]]
+    floor = (row.max() if constraint is None else chosen) - _NEGLIGIBLE
+    near = np.flatnonzero(row > floor)
+    if constraint is not None:
+        if len(near) > _RIVALS:
+            near = near[np.argpartition(row[near], -_RIVALS)[-_RIVALS:]]
+        near = near[constraint.allowed(near.astype(np.int32))]
+    peak = row[near].max(initial=chosen)
+    share = np.exp(chosen - peak)
+    return float(share / max(share, np.exp(row[near] - peak).sum()))
 
 
 def _from(context: Tokens, start: int) -> Tokens:

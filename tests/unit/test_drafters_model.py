@@ -1,10 +1,11 @@
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from edgespec.core import Dist, Draft, Row, Sampling
+from edgespec.core import Dist, Draft, Mask, Row, Sampling, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters import model as model_module
 from edgespec.drafters.model import ModelDrafter, fitted, top_probability
@@ -166,6 +167,27 @@ def test_top_probability_of_a_point_mass_is_its_share_of_the_row() -> None:
 
     assert top_probability(row, Dist.point(0)) == pytest.approx(0.5)
     assert top_probability(row, Dist.point(1)) == pytest.approx(0.25)
+
+
+def test_top_probability_under_a_grammar_is_the_share_of_what_it_allows() -> None:
+    """A forced token is certain, however unlikely it is by itself."""
+    row = np.log(np.array([0.7, 0.25, 0.04, 0.01], np.float32))
+
+    assert top_probability(row, Dist.point(3), _Allowing({3})) == pytest.approx(1)
+    assert top_probability(row, Dist.point(2), _Allowing({2, 3})) == pytest.approx(0.8)
+
+
+@dataclass(frozen=True)
+class _Allowing:
+    """A grammar that always allows the same tokens."""
+
+    tokens: set[int]
+
+    def allowed(self, ids: Tokens) -> Mask:
+        return np.isin(ids, list(self.tokens))
+
+    def advanced(self, token: int) -> "_Allowing":
+        return self
 
 
 def test_long_context_is_read_in_slices_over_steps_without_drafts() -> None:
