@@ -87,6 +87,8 @@ class ModelDrafter:
 
     def _windowed(self, context: Tokens, k: int) -> Tokens:
         """What the model is to read of `context`."""
+        if self._session.n_vocab < self._n_vocab:  # a padding id that it lacks becomes any other
+            context = np.minimum(context, self._session.n_vocab - 1)
         read = _from(context, self._start)
         resident = self._session.resident_prefix(read)
         unread = len(read) - resident

@@ -1,0 +1,239 @@
+"""Loading: what is wrong is told before the weights are read, several models live side by side."""
+
+import gc
+import logging
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+import edgespec
+from edgespec.api.load import Loaded, load_pair
+from edgespec.api.model import LoadedModel, load
+from edgespec.engine import model as engine_model
+from edgespec.errors import (
+    EdgespecError,
+    IncompatibleDraft,
+    ModelFileError,
+    ModelNotFound,
+    UsageError,
+)
+from tests import tinygguf
+from tests.api.answers import options
+
+Loader = Callable[..., LoadedModel]
+
+
+@pytest.fixture
+def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where a model's weights would be read."""
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("weights were read")
+
+    monkeypatch.setattr(engine_model.Model, "_load", refuse)
+
+
+def test_package_names_the_loader(files: dict[str, Path]) -> None:
+    with edgespec.load(files["llama"], n_threads=1) as model:
+        reply = model.complete("Hello", edgespec.Options(max_tokens=3))
+
+    assert reply.stats.generated_tokens == 3
+    with pytest.raises(edgespec.Closed):
+        model.complete("Hello")
+
+
+def test_description_tells_what_is_loaded(pair: LoadedModel) -> None:
+    about = pair.description
+
+    assert (about.target, about.draft) == ("llama.gguf", "draft.gguf")
+    assert (about.target_quant, about.draft_quant) == ("F32", "F32")
+    assert (about.drafter, about.drafter_note) == ("suffix+model", "")
+    assert about.n_ctx == 512
+    assert about.backend == "CPU, 1 thread"
+    assert not about.can_think
+
+
+@pytest.mark.usefixtures("no_weights")
+def test_draft_of_other_words_is_refused_before_weights_are_read(loaded: Loader) -> None:
+    with pytest.raises(IncompatibleDraft) as refusal:
+        loaded("llama", "other-words")
+
+    words = tinygguf.OTHER_VOCAB
+    first = min(words.id_of("x"), words.id_of("y"))
+    assert "llama.gguf" in refusal.value.message
+    assert "other-words.gguf" in refusal.value.message
+    assert str(first) in refusal.value.message
+
+
+@pytest.mark.usefixtures("no_weights")
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"drafter": "magic"}, UsageError),
+        ({"drafter": "model"}, UsageError),
+        ({"n_threads": 0}, UsageError),
+        ({"n_ctx": 100_000}, UsageError),
+    ],
+)
+def test_meaningless_option_is_refused_before_weights_are_read(
+    loaded: Loader, options: dict[str, object], error: type[EdgespecError]
+) -> None:
+    with pytest.raises(error) as refusal:
+        loaded("llama", **options)
+
+    assert refusal.value.message
+
+
+@pytest.mark.usefixtures("no_weights")
+def test_drafter_that_needs_a_model_is_refused_when_none_is_found(
+    files: dict[str, Path],
+) -> None:
+    with pytest.raises(ModelNotFound) as refusal:
+        load(files["llama"], draft="auto", drafter="suffix+model")
+
+    assert "llama.gguf" in refusal.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.gguf", b""),
+        ("page.gguf", b"<!DOCTYPE html><html>not found</html>"),
+        ("short.gguf", None),
+    ],
+)
+@pytest.mark.usefixtures("no_weights")
+def test_unusable_file_is_refused_in_words(
+    files: dict[str, Path], tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(files["llama"].read_bytes()[:100_000] if content is None else content)
+
+    with pytest.raises(ModelFileError) as refusal:
+        load(path)
+
+    assert name in refusal.value.message
+
+
+def test_missing_file_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(EdgespecError) as refusal:
+        load(tmp_path / "none.gguf")
+
+    assert "none.gguf" in refusal.value.message
+
+
+def test_path_may_have_any_characters(files: dict[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "Modèle é 日本 🦙"
+    folder.mkdir()
+    path = Path(shutil.copy(files["llama"], folder / "m ö.gguf"))
+
+    with load(path, draft=path, n_threads=1, drafter="model") as model:
+        reply = model.complete("Hello", options(4))
+
+    assert reply.stats.generated_tokens == 4
+
+
+def test_draft_with_a_padded_vocabulary_drafts(files: dict[str, Path], tmp_path: Path) -> None:
+    padded = tinygguf.write_llama(tmp_path / "padded.gguf", scale=3.0, n_vocab_extra=8)
+    for target, draft in ((files["llama"], padded), (padded, files["llama"])):
+        with load(target, draft=draft, drafter="model", n_threads=1) as model:
+            plain = model.complete("the inn", options(30, drafter="none"))
+            drafted = model.complete("the inn", options(30))
+
+        assert drafted.tokens == plain.tokens
+        assert drafted.stats.drafted > 0
+
+
+def test_models_live_side_by_side(loaded: Loader) -> None:
+    alone = [loaded(name).complete("Hello", options(10)).text for name in ("llama", "gemma3")]
+    two = [loaded(name) for name in ("llama", "gemma3")]
+
+    streams = [model.chat("Hello", options(10)) for model in two]
+    texts = ["".join(e.text for e in stream if e.kind == "text") for stream in streams]
+
+    assert texts == alone
+    assert texts[0] != texts[1]
+
+
+def test_progress_tells_phases_and_may_give_up(files: dict[str, Path]) -> None:
+    told: list[str] = []
+
+    def progress(phase: str, fraction: float) -> None:
+        assert 0 <= fraction <= 1
+        told.append(phase)
+        if phase == "measuring":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load(files["llama"], draft=files["draft"], n_threads=1, progress=progress)
+
+    assert list(dict.fromkeys(told)) == [
+        "checking llama.cpp",
+        "loading llama.gguf",
+        "loading draft.gguf",
+        "measuring",
+    ]
+
+
+def test_failure_after_the_weights_frees_them(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freed: list[Loaded] = []
+    monkeypatch.setattr("edgespec.api.model.load_pair", _noting(freed))
+
+    def fail(phase: str, fraction: float) -> None:
+        if phase == "measuring":
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        load(files["llama"], draft=files["draft"], n_threads=1, progress=fail)
+
+    assert [loaded.target._handle for loaded in freed] == [None]
+
+
+def _noting(made: list[Loaded]) -> Callable[..., Loaded]:
+    def noted(*arguments: object, **options: object) -> Loaded:
+        made.append(load_pair(*arguments, **options))  # type: ignore[arg-type]
+        return made[-1]
+
+    return noted
+
+
+def test_model_without_a_template_says_so(tmp_path: Path) -> None:
+    path = tinygguf.write_llama(tmp_path / "m.gguf", chat_template=None)
+
+    with load(path, n_threads=1) as model:
+        notice = model.notice
+        reply = model.complete("Hello", options(3))
+
+    assert notice
+    assert reply.stats.generated_tokens == 3
+
+
+def test_load_is_quiet(
+    files: dict[str, Path], capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with load(files["llama"], draft=files["draft"], n_threads=1) as model:
+        model.complete("Hello", options(5))
+
+    out = capfd.readouterr()
+    assert (out.out, out.err) == ("", "")
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_ten_loads_leave_no_memory_behind(files: dict[str, Path]) -> None:
+    def cycle() -> None:
+        with load(files["llama"], draft=files["draft"], n_threads=1) as model:
+            model.complete("Hello", options(5))
+
+    cycle()
+    gc.collect()
+    before_bytes = psutil.Process().memory_info().rss
+    for _ in range(10):
+        cycle()
+    gc.collect()
+
+    assert psutil.Process().memory_info().rss - before_bytes < 30e6
