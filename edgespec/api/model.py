@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import logging
 import threading
 import warnings
 import weakref
@@ -38,6 +39,8 @@ from edgespec.text.memory import AnswerMemory
 from edgespec.text.prompt import PromptTokens, prompt_tokens, raw_tokens
 from edgespec.text.template import template_of
 from edgespec.text.turns import encodable
+
+_log = logging.getLogger(__name__)
 
 
 def load(
@@ -133,6 +136,8 @@ class LoadedModel:
             bos_text=_text(vocab.piece(vocab.bos, special=True)) if vocab.bos >= 0 else "",
             eos_text=_text(vocab.piece(vocab.eos, special=True)) if vocab.eos >= 0 else "",
         )
+        if self._template.notice:
+            _log.warning("%s", self._template.notice)
         self._grammars = Grammars(vocab.handle)
         self._answers: set[Answer] = set()
         self._lock = threading.Lock()

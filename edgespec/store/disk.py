@@ -86,8 +86,7 @@ def candidates(spec: ModelSpec) -> Iterator[Path]:
     folder = paths.models_dir()
     yield folder / spec.id / spec.file
     # Copied here by hand, for example onto a machine without a network.
-    yield folder / spec.file
-    yield folder / f"{spec.id}.gguf"
+    yield from {folder / spec.file: None, folder / f"{spec.id}.gguf": None}
     for source in spec.sources:
         if isinstance(source, HubSource):
             yield from _in_hub_cache(source, any_revision=spec.sha256 is not None)

@@ -127,6 +127,14 @@ def test_remove_frees_the_file_and_what_unfinished_pulls_left(edgespec_home: Pat
     assert not folder.exists()
 
 
+def test_remove_frees_a_file_once_whose_name_is_the_id(edgespec_home: Path) -> None:
+    path = _write(edgespec_home / "models" / "tiny.gguf")
+
+    removed = store.remove(SPEC)
+
+    assert removed == store.Removed((path,), len(DATA))
+
+
 def test_remove_frees_the_blob_in_the_hubs_cache(hub_cache: Path) -> None:
     link = _write_cached(hub_cache)
 
