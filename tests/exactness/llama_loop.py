@@ -1,0 +1,99 @@
+"""Short replies through llama.cpp: a tiny target, a noisy drafter of it, and the law they obey."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from edgespec.control import Fixed
+from edgespec.core import Dist, Drafter, Sampling, Tokens
+from edgespec.decode import Request, speculate
+from edgespec.drafters import DRAFTERS, DrafterInputs, create
+from edgespec.engine.context import ContextOptions
+from edgespec.engine.model import Model
+from edgespec.engine.session import LlamaSession
+from edgespec.events import Step
+from edgespec.sampling import RequestSampler
+
+REPLY = 3
+"""Tokens of a reply: 27 texts with top_k 3."""
+OPTIONS = ContextOptions(n_ctx=64, n_batch=32, max_logits=8, n_threads=1)
+_BASE = (1, 270, 275, 300)
+
+
+@dataclass
+class Pair:
+    """A target and a draft model in memory, with every drafter; `close` frees them."""
+
+    models: tuple[Model, Model]
+    target: LlamaSession
+    draft: LlamaSession
+    drafters: dict[str, Drafter]
+
+    def close(self) -> None:
+        for owned in (self.target, self.draft, *self.models):
+            owned.close()
+
+
+def open_pair(write: Callable[..., Path], folder: Path) -> Pair:
+    """A tiny architecture twice: as it is, and with noise on its weights."""
+    models = (
+        Model(write(folder / "target.gguf", scale=1.0)),
+        Model(write(folder / "draft.gguf", scale=1.0, noise=0.1)),
+    )
+    target = models[0].new_session(OPTIONS)
+    draft = models[1].new_session(replace(OPTIONS, max_logits=1))
+    inputs = DrafterInputs(target.n_vocab, lambda token: False, draft)
+    return Pair(models, target, draft, {name: create(name, inputs) for name in DRAFTERS})
+
+
+def repetitive_prompt(target: LlamaSession) -> Tokens:
+    """A prompt after which the target likes to say what retrieval copies from it."""
+
+    def share(token: int) -> float:
+        row = target.forward(_echo(token), n_logits=1)[0].astype(np.float64)
+        return float(np.exp(row[token]) / np.exp(row).sum())
+
+    return _echo(max(range(3, target.n_vocab), key=share))
+
+
+def _echo(token: int) -> Tokens:
+    return np.array((*_BASE, token, 280, *_BASE[1:]), np.int32)
+
+
+def law(target: LlamaSession, prompt: Tokens, params: Sampling) -> Mapping[Hashable, float]:
+    """The probability of every reply, from the target alone, one row at a time."""
+    judge = RequestSampler(params, target.n_vocab)
+    texts: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(REPLY):
+        longer = {}
+        for text, chance in texts.items():
+            tokens = np.concatenate([prompt, np.array(text, np.int32)])
+            dist: Dist = judge.dist(target.forward(tokens, n_logits=1)[0], tokens)
+            for token, p in zip(dist.ids.tolist(), dist.probs.tolist(), strict=True):
+                longer[(*text, token)] = chance * p
+        texts = longer
+    return dict(texts)
+
+
+def replies(
+    pair: Pair, drafter: Drafter, prompt: Tokens, params: Sampling, n: int
+) -> tuple[Counter[Hashable], list[Step]]:
+    """Counts of `n` replies with seeds of their own, and their steps."""
+    counts: Counter[Hashable] = Counter()
+    steps: list[Step] = []
+    for seed in range(n):
+        request = Request(
+            prompt=prompt,
+            sampler=RequestSampler(replace(params, seed=seed), pair.target.n_vocab),
+            max_tokens=REPLY,
+            ends=lambda token, source: False,
+            is_eog=lambda token: False,
+            is_cancelled=lambda: False,
+        )
+        ran = list(speculate(pair.target, {"it": drafter}, Fixed("it", REPLY), request))
+        counts[tuple(token for step in ran for token in step.tokens)] += 1
+        steps += ran
+    return counts, steps
