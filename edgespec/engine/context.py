@@ -74,6 +74,8 @@ class NativeContext:
         self.n_ctx = min(options.n_ctx, int(self._lib.llama_n_ctx_seq(self._handle)))
         self.n_snapshots = int(self._lib.llama_n_rs_seq(self._handle))
         self.n_vocab = int(self._lib.llama_vocab_n_tokens(self._lib.llama_model_get_vocab(model)))
+        self._logits = np.empty((0, self.n_vocab), np.float32)
+        self._logits_address = 0
 
     def _params(self, options: ContextOptions) -> Any:
         params = self._lib.llama_context_default_params()
@@ -123,7 +125,12 @@ class NativeContext:
         pointer = self._lib.llama_get_logits(self._handle)
         self.native_s += perf_counter() - began_s
         assert pointer, "no logits after a successful decode"
-        return np.ctypeslib.as_array(pointer, shape=(n, self.n_vocab))
+        address = ctypes.addressof(pointer.contents)
+        if address != self._logits_address:  # wrapping it anew takes longer than a step's loop
+            shape = (self.options.max_logits, self.n_vocab)
+            self._logits = np.ctypeslib.as_array(pointer, shape=shape)
+            self._logits_address = address
+        return self._logits[:n]
 
     def end(self, sequence: int = 0) -> int:
         """Positions [0, end) are what `sequence` holds at its end; 0 when empty."""

@@ -97,16 +97,14 @@ class LlamaSession:
         What `resident_prefix` promises, less what this memory cannot be cut back to.
         """
         self._rows.expire(poison=IS_CHECKING)
-        self._adopt(tokens)
-        self._keep(self.resident_prefix(tokens))
+        self._keep(self._adopted(tokens))
         return self._n_resident
 
     def forward(self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()) -> Rows:
         """Make `tokens` resident and give the last `n_logits` rows; see `core.Session`."""
         self._check(tokens, n_logits, branches)
         self._rows.expire(poison=IS_CHECKING)
-        self._adopt(tokens)
-        self._keep(min(self.resident_prefix(tokens), len(tokens) - n_logits))
+        self._keep(min(self._adopted(tokens), len(tokens) - n_logits))
         missing = len(tokens) - self._n_resident
         try:
             self._decode(tokens, n_logits, branches)
@@ -137,8 +135,11 @@ class LlamaSession:
             assert 0 < branch.at <= n, f"a branch at {branch.at} of {n}"
             assert branch.at + len(branch.tokens) <= self.n_ctx, "a branch beyond the context"
 
-    def _adopt(self, tokens: Tokens) -> None:
-        """Continue along the branch that holds more of `tokens` than the trunk; drop the others."""
+    def _adopted(self, tokens: Tokens) -> int:
+        """Continue along the branch that holds more of `tokens` than the trunk; drop the others.
+
+        Returns: how many leading tokens of `tokens` the trunk then holds.
+        """
         best, best_n = None, self.resident_prefix(tokens)
         for branch in self._branches:
             if best_n >= branch.at:
@@ -153,6 +154,7 @@ class LlamaSession:
         for branch in self._branches:
             self._context.remove(branch.sequence, 0)  # a whole sequence: never fails (llama.h)
         self._branches = ()
+        return best_n
 
     def _keep(self, n: int) -> None:
         """Shrink the trunk to at most `n` resident tokens; may keep fewer."""
