@@ -1,6 +1,7 @@
 """One benchmark from loading to its result."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -14,7 +15,7 @@ from edgespec.bench.score import Divergence, Score, run_of, scores
 from edgespec.core import Tokens
 from edgespec.drafters import DRAFTERS, find
 from edgespec.equality import explained
-from edgespec.errors import UsageError
+from edgespec.errors import ContextOverflow, UsageError
 
 AUTO = "auto"
 
@@ -52,7 +53,8 @@ def run(
     with logged_buffers() as log:
         rig = Rig.load(target, draft, n_threads, progress)
     try:
-        planned = plan(rig.draft is not None)
+        wished = plan(rig.draft is not None)
+        planned = _fitting(rig, wished)
         cells: list[Cell] = []
         scored: list[Score] = []
         for cell in measure(rig, planned, tell):
@@ -79,9 +81,19 @@ def run(
             load_after=facts.load(),
             commit=facts.commit(),
             seconds=perf_counter() - began_s,
+            left_out=tuple(p.name for p in wished.prompts if p not in planned.prompts),
         )
     finally:
         rig.close()
+
+
+def _fitting(rig: Rig, plan: Plan) -> Plan:
+    """The plan without prompts that are too long. Raises: `ContextOverflow` when all are."""
+    n_ctx = rig.model.description.n_ctx
+    needs = {p: rig.model.count(p.text) + plan.max_tokens for p in plan.prompts}
+    if min(needs.values()) > n_ctx:
+        raise ContextOverflow(min(needs.values()), n_ctx, hint="ask for fewer --max-tokens")
+    return replace(plan, prompts=tuple(p for p, needed in needs.items() if needed <= n_ctx))
 
 
 def _is_deterministic(name: str) -> bool:

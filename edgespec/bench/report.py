@@ -109,6 +109,9 @@ def _about(result: Result) -> Iterator[str]:
         f"up to {result.plan.max_tokens} tokens per answer, {2 * result.plan.n_rounds} answers "
         f"per arm in turns, medians; took {result.seconds:.0f} s"
     )
+    if result.left_out:
+        names = ", ".join(result.left_out)
+        yield f"left out, too long for a context of {result.description.n_ctx}: {names}"
 
 
 def _totals(found: Sequence[Total]) -> Iterator[str]:

@@ -33,6 +33,8 @@ class Result:
     load_after: float | None
     commit: str | None
     seconds: float
+    left_out: tuple[str, ...] = ()
+    """Prompts that do not fit the model's context."""
 
     @property
     def is_lossless(self) -> bool:
@@ -49,6 +51,7 @@ class Result:
             "seconds": self.seconds,
             "model": asdict(self.description),
             "plan": _plan(self.plan),
+            "left_out": list(self.left_out),
             "prompts": [
                 {"prompt": c.prompt, "tokens": c.prompt_tokens, "ttft_s": c.ttft_s}
                 for c in {cell.prompt: cell for cell in self.cells}.values()
@@ -95,7 +98,7 @@ def _run(cell: Cell, turn: int) -> dict[str, Any]:
         "arms": [
             {
                 "drafter": run.drafter,
-                "n_tokens": len(run.tokens),
+                "tokens": list(run.tokens),
                 "wall_s": run.wall_s,
                 "native_s": run.native_s,
                 "stats": run.stats.to_dict(),

@@ -47,6 +47,27 @@ def test_bench_prints_json_and_nothing_else_on_stdout(gguf: str) -> None:
     assert json.loads(result.stdout)["plan"]["drafters"] == ["none"]
 
 
+def test_bench_leaves_out_prompts_that_do_not_fit(tmp_path: Path) -> None:
+    short = str(tinygguf.write_llama(tmp_path / "short.gguf", n_ctx=256))
+
+    result = run("-t", short, "--quick", "--drafters", "none", "-n", "2", "--temp", "0")
+
+    assert result.exit_code == 0, result.stderr
+    assert (
+        "left out, too long for a context of 256: code-edit-short, summary-short" in result.stdout
+    )
+    assert "chat-short" in result.stdout
+
+
+def test_bench_says_so_when_no_prompt_fits(tmp_path: Path) -> None:
+    short = str(tinygguf.write_llama(tmp_path / "short.gguf", n_ctx=64))
+
+    result = run("-t", short, "--quick")
+
+    assert result.exit_code == 7
+    assert "the context holds 64" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -241,10 +241,11 @@ def test_json_has_the_fields_that_readers_rely_on() -> None:
     assert found["schema"] == 1
     assert set(found) == {
         "schema", "versions", "commit", "hardware", "seconds", "model", "plan", "prompts",
-        "scores", "totals", "runs", "divergences", "is_lossless", "pass_ms", "memory",
+        "left_out", "scores", "totals", "runs", "divergences", "is_lossless", "pass_ms", "memory",
     }  # fmt: skip
     assert found["scores"][1]["ratio"] == 2
     assert found["runs"][1]["arms"][0]["drafter"] == "suffix"
+    assert found["runs"][1]["arms"][0]["tokens"] == [1, 2, 3, 4]
     assert found["pass_ms"]["target"] == {"1": 84.0, "4": 115.25}
     assert found["divergences"][0]["is_near_tie"] is True
     assert found["memory"]["beyond_bytes"] == 128 * 2**20
