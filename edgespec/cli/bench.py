@@ -17,10 +17,21 @@ _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Pat
 @click.command()
 @click.option("-t", "-m", "--target", required=True, metavar="MODEL", help="Model to measure.")
 @click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto.")
-@click.option("--drafters", metavar="NAME,…", default="", help="Default: all that can be built.")
-@click.option("--suite", type=click.Choice((SHORT, FULL)), help="Short prompts, or long ones too.")
-@click.option("--quick", is_flag=True, help="Short prompts and short answers.")
-@click.option("-n", "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Per answer.")
+@click.option(
+    "--drafters",
+    metavar="NAME,...",
+    default="",
+    help="For example none,suffix. Default: all that can be built.",
+)
+@click.option(
+    "--suite",
+    type=click.Choice((SHORT, FULL)),
+    help="Short prompts, or long ones too. Default: full.",
+)
+@click.option("--quick", is_flag=True, help="Short prompts, 48 tokens per answer.")
+@click.option(
+    "-n", "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Per answer. Default: 128."
+)
 @click.option("--temp", "temperatures", type=click.FloatRange(min=0), multiple=True, metavar="T",
               help="Temperature (repeatable). Default: 0 and 0.7.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.")
@@ -48,11 +59,16 @@ def bench(
     from edgespec.bench.suite import prompts
     from edgespec.cli.render import Screen
     from edgespec.cli.wording import loading_line
+    from edgespec.core import Sampling
 
     screen = Screen()
     if json_file is not None and not json_file.parent.is_dir():
         raise UsageError(f"{json_file.parent} is not a folder", hint="--json - prints to stdout")
     names = [name.strip() for name in drafters.split(",") if name.strip()]
+    # What is wrong is told before a model is loaded.
+    chosen(names, has_draft=draft != "off")
+    for temperature in temperatures:
+        Sampling(temperature=temperature)
     measured = prompts("short" if (suite or (SHORT if quick else FULL)) == SHORT else "full")
 
     def plan(has_draft: bool) -> Plan:

@@ -45,7 +45,7 @@ def _check_pair(target: str, draft: str) -> int:
     from edgespec.pair_proof_words import lines
 
     screen = Screen()
-    proof = prove(target, draft, progress=lambda phase, share: screen.status(f"{phase} …"))
+    proof = prove(target, draft, progress=lambda phase, share: screen.status(phase))
     for line in lines(proof):
         screen.line(line)
     return 0 if proof.is_lossless else 1
