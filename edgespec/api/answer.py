@@ -155,6 +155,8 @@ class Answer:
         emit(PromptProgress(cached, len(self._prompt), cached))
         for done in prefill(engine.target, request, engine.target.n_batch):
             emit(PromptProgress(done, len(self._prompt), cached))
+        if not request.is_cancelled():
+            engine.target.hold()  # an answer is often taken back: its reasoning, or all of it
         self._fold.prefilled(cached)
         steps = speculate(engine.target, engine.drafters, self._controller, request)
         while True:

@@ -18,6 +18,7 @@ from edgespec.engine.context import NativeContext
 
 Kind = Literal["trim", "snapshot", "replay"]
 _SAVED_STATES = 3
+_HELD_STATES = 2
 
 
 class Rollback(Protocol):
@@ -32,8 +33,13 @@ class Rollback(Protocol):
         """Keep the first m ≤ n of the resident tokens; the other cells are gone. Gives m."""
         ...
 
-    def before_decode(self, n: int, *, n_doubtful: int) -> None:
-        """Sequence 0 holds n tokens; the coming decode ends with `n_doubtful` that may be cut."""
+    def hold(self, n: int) -> None:
+        """Be able to come back to the n resident tokens, whatever is decoded next."""
+        ...
+
+    def before_decode(self, n: int, *, n_rows: int, n_doubtful: int) -> None:
+        """Sequence 0 holds n tokens; the coming decode appends `n_rows`, of which the last
+        `n_doubtful` may be cut; -1: its rows are not even looked at."""
         ...
 
     def decoded(self, n_rows: int) -> None:
@@ -66,7 +72,10 @@ class Trim:
         is_there = self._context.end() == n
         return is_there and self._context.start() <= max(0, n - self._window + 1)
 
-    def before_decode(self, n: int, *, n_doubtful: int) -> None:
+    def hold(self, n: int) -> None:
+        """Nothing to save."""
+
+    def before_decode(self, n: int, *, n_rows: int, n_doubtful: int) -> None:
         """Nothing to save."""
 
     def decoded(self, n_rows: int) -> None:
@@ -81,12 +90,16 @@ class Snapshot:
     def __init__(self, context: NativeContext) -> None:
         self._context = context
         self._saved: dict[int, bytes] = {}
+        self._held: set[int] = set()
+        """Those of the saved states that outlive the others: ends of prompts."""
+        self._was_cut = self._is_base = False
         self._n_native = 0
         """How many of the last tokens can be taken back natively: within one decode, once."""
 
     def shorten(self, n: int) -> int:
         """Keep n tokens natively, else the longest saved state of at most n."""
         end = self._context.end()
+        self._was_cut = True
         self._saved = {at: state for at, state in self._saved.items() if at <= n}
         if 0 < n < end and end - n <= self._n_native and self._context.remove(0, n):
             self._n_native = 0  # llama.cpp allows one pending rollback until the next decode
@@ -107,15 +120,33 @@ class Snapshot:
         self._context.remove(0, n)  # the attention layers of a hybrid model
         return self._context.end() == n
 
-    def before_decode(self, n: int, *, n_doubtful: int) -> None:
-        """Save the state where the native ones will not reach."""
-        if n_doubtful > self._context.n_snapshots and n > 0 and n not in self._saved:
+    def hold(self, n: int) -> None:
+        """Save the state, and keep it longer than others."""
+        self._save(n)
+        self._held.add(n)
+
+    def before_decode(self, n: int, *, n_rows: int, n_doubtful: int) -> None:
+        """Save the state where the native ones will not reach back to it."""
+        if n_doubtful > self._context.n_snapshots:
+            self._save(n)
+        # A draft model takes the context up by such a decode, then appends token by token, and
+        # what was refused of that goes again.
+        self._is_base = n_doubtful == 0 and (n_rows > 1 or self._was_cut)
+
+    def _save(self, n: int) -> None:
+        if n > 0 and n not in self._saved:
             self._saved[n] = self._context.save_state()
-            for old in sorted(self._saved)[:-_SAVED_STATES]:
-                del self._saved[old]
+        held = sorted(self._held & self._saved.keys())
+        passing = sorted(self._saved.keys() - self._held)
+        for old in (*held[:-_HELD_STATES], *passing[:-_SAVED_STATES]):
+            del self._saved[old]
+        self._held.intersection_update(self._saved)
 
     def decoded(self, n_rows: int) -> None:
         """Native states cover the last decode only, its first token excluded."""
+        if n_rows and self._is_base:
+            self._save(self._context.end())
+        self._was_cut = False
         self._n_native = min(self._context.n_snapshots, max(0, n_rows - 1))
 
 
@@ -132,7 +163,10 @@ class Replay:
         self._context.clear()
         return 0
 
-    def before_decode(self, n: int, *, n_doubtful: int) -> None:
+    def hold(self, n: int) -> None:
+        """Nothing to save."""
+
+    def before_decode(self, n: int, *, n_rows: int, n_doubtful: int) -> None:
         """Nothing to save."""
 
     def decoded(self, n_rows: int) -> None:

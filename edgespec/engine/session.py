@@ -100,6 +100,10 @@ class LlamaSession:
         self._keep(self._adopted(tokens))
         return self._n_resident
 
+    def hold(self) -> None:
+        """Be able to come back to the resident tokens cheaply, whatever follows them."""
+        self._rollback.hold(self._n_resident)
+
     def forward(self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()) -> Rows:
         """Make `tokens` resident and give the last `n_logits` rows; see `core.Session`."""
         self._check(tokens, n_logits, branches)
@@ -177,7 +181,7 @@ class LlamaSession:
     def _pass(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
         """One native decode of what `tokens` has beyond the resident ones."""
         start, end = self._n_resident, len(tokens)
-        self._rollback.before_decode(start, n_doubtful=n_logits - 1)
+        self._rollback.before_decode(start, n_rows=end - start, n_doubtful=n_logits - 1)
         self._batch.clear()
         self._add_trunk(tokens, n_logits, branches)
         resident = []

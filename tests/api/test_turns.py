@@ -75,9 +75,12 @@ def test_turn_after_a_stop_string_reads_only_what_is_new(model: LoadedModel) -> 
     assert second.stats.cached_tokens == first.stats.prompt_tokens + kept
 
 
+@pytest.mark.parametrize("target", TARGETS)
 def test_turn_after_reasoning_reads_the_answer_anew_but_not_the_prompt(
-    model: LoadedModel,
+    loaded: Loader, target: str
 ) -> None:
+    """On a recurrent model too, whose state has no past: it was held at the prompt's end."""
+    model = loaded(target)
     messages = [user("Hi")]
     first = asked(model, messages, saying("<think>hm, well</think>the answer"))
     messages.append(user("Go on"))
@@ -85,7 +88,7 @@ def test_turn_after_reasoning_reads_the_answer_anew_but_not_the_prompt(
     second = model.complete(messages, options(5))
 
     assert (first.reasoning, first.text) == ("hm, well", "the answer")
-    assert second.stats.cached_tokens == first.stats.prompt_tokens
+    assert 0 <= first.stats.prompt_tokens - second.stats.cached_tokens <= 1
 
 
 def test_ten_turns_read_each_token_once(pair: LoadedModel) -> None:

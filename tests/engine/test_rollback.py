@@ -65,3 +65,45 @@ def test_long_refused_drafts_equal_a_fresh_session(open_session: Opener, name: s
         row = session.forward(context, n_logits=1)[0].copy()
 
         np.testing.assert_allclose(row, fresh.forward(context, n_logits=1)[0], atol=ATOL, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+def test_tokens_drafted_one_by_one_are_taken_back_cheaply(open_session: Opener, name: str) -> None:
+    """A draft model's pattern: the context, then a token at a time, then another context."""
+    session, fresh = open_session(name), open_session(name, rollback="replay")
+    context, n_decoded = tokens_of(40), 0
+    session.forward(context, n_logits=1)
+    for step in range(8):
+        drafted = context
+        for token in tokens_of(3, seed=20 + step):
+            drafted = np.append(drafted, token)
+            n_decoded += session.forward(drafted, n_logits=1).n_decoded
+        context = np.concatenate([drafted[: len(context) + step % 3], tokens_of(1, seed=step)])
+
+        rows = session.forward(context, n_logits=1)
+        n_decoded += rows.n_decoded
+
+        np.testing.assert_allclose(
+            rows[0], fresh.forward(context, n_logits=1)[0], atol=ATOL, rtol=0
+        )
+    assert n_decoded < 8 * (3 + 5)
+
+
+@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+def test_held_text_is_come_back_to_from_afar(open_session: Opener, name: str) -> None:
+    session, fresh = open_session(name), open_session(name, rollback="replay")
+    prompt = tokens_of(100)
+    session.forward(prompt[:-1], n_logits=0)  # as a request does: its last row comes with a draft
+    session.hold()
+    text = prompt
+    for step in range(6):  # an answer with long drafts, which save states of their own
+        draft = tokens_of(11, seed=step)
+        session.forward(np.concatenate([text, draft]), n_logits=12)
+        text = np.concatenate([text, draft[:5], tokens_of(1, seed=90 + step)])
+
+    other = np.concatenate([prompt, tokens_of(4, seed=99)])
+    kept = session.retain(other)
+    row = session.forward(other, n_logits=1)[0].copy()
+
+    assert kept == 99
+    np.testing.assert_allclose(row, fresh.forward(other, n_logits=1)[0], atol=ATOL, rtol=0)
