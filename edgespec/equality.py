@@ -27,7 +27,7 @@ class Difference:
     """Plain decoding's token; None if its answer had ended."""
     other: int | None
     gap: float
-    """By how much plain decoding, one row at a time, prefers its token: a difference of logits."""
+    """How far the logits of the two tokens are apart, decoded one row at a time."""
     deviation: float
     """Largest difference of one logit between a pass over one row and one over many, on the text
     before this token."""
@@ -61,7 +61,8 @@ def explained(
         return Difference(at, mine, theirs, math.inf, 0.0)
     before = np.concatenate((prompt, np.array(plain[:at], np.int32)))
     rows, deviation = _compared(session, before)
-    gap = float(rows[plain[at]] - rows[other[at]])
+    # Re-read, even plain decoding may be on the other side of a tie.
+    gap = abs(float(rows[plain[at]] - rows[other[at]]))
     return Difference(at, plain[at], other[at], gap, deviation)
 
 

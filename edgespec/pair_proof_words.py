@@ -35,8 +35,8 @@ def _told(difference: Difference, texts: tuple[str, str]) -> str:
         return f"NOT EQUAL: one answer ends after {difference.at} tokens, the other goes on"
     verdict = "a near-tie" if difference.is_near_tie else "NOT EQUAL"
     return (
-        f"{verdict} at token {difference.at + 1}: plain decoding prefers {texts[0]!r} to "
-        f"{texts[1]!r} by {difference.gap:.3f}, and passes of one row and of many rows differ by "
+        f"{verdict} at token {difference.at + 1}: {texts[1]!r} for plain decoding's "
+        f"{texts[0]!r} are {difference.gap:.3f} apart, and passes of one row and of many rows differ by "
         f"{difference.deviation:.3f} there"
     )
 

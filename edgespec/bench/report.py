@@ -139,8 +139,8 @@ def divergence_line(found: Divergence) -> str:
     if difference.plain is None or difference.other is None:
         return f"{where}: NOT LOSSLESS, one answer ended and the other went on"
     what = (
-        f"{where}: {found.other_text!r} for {found.plain_text!r}; plain prefers its own by "
-        f"{difference.gap:.3f}, passes of one row and of many differ by {difference.deviation:.3f}"
+        f"{where}: {found.other_text!r} for {found.plain_text!r}; these are "
+        f"{difference.gap:.3f} apart, passes of one row and of many differ by {difference.deviation:.3f}"
     )
     return f"{what}: a near-tie" if difference.is_near_tie else f"{what}: NOT LOSSLESS"
 

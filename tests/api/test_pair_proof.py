@@ -80,7 +80,7 @@ def test_near_tie_is_lossless_and_told() -> None:
 
     assert found.is_lossless
     assert told[1].startswith("Greedy: 1 of 2 answers")
-    assert "a near-tie at token 5: plain decoding prefers ' a' to ' an' by 0.020" in told[2]
+    assert "a near-tie at token 5: ' an' for plain decoding's ' a' are 0.020 apart" in told[2]
     assert told[-1].startswith("Verdict: lossless.")
 
 
