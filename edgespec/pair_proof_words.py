@@ -36,8 +36,8 @@ def _told(difference: Difference, texts: tuple[str, str]) -> str:
     verdict = "a near-tie" if difference.is_near_tie else "NOT EQUAL"
     return (
         f"{verdict} at token {difference.at + 1}: {texts[1]!r} for plain decoding's "
-        f"{texts[0]!r} are {difference.gap:.3f} apart, and passes of one row and of many rows differ by "
-        f"{difference.deviation:.3f} there"
+        f"{texts[0]!r} are {difference.gap:.3f} apart, and passes of one row and of many differ "
+        f"by {difference.deviation:.3f} there"
     )
 
 

@@ -140,7 +140,8 @@ def divergence_line(found: Divergence) -> str:
         return f"{where}: NOT LOSSLESS, one answer ended and the other went on"
     what = (
         f"{where}: {found.other_text!r} for {found.plain_text!r}; these are "
-        f"{difference.gap:.3f} apart, passes of one row and of many differ by {difference.deviation:.3f}"
+        f"{difference.gap:.3f} apart, passes of one row and of many differ by "
+        f"{difference.deviation:.3f}"
     )
     return f"{what}: a near-tie" if difference.is_near_tie else f"{what}: NOT LOSSLESS"
 
