@@ -257,6 +257,7 @@ class LoadedModel:
         """Everything that can be refused is refused here, on the caller's thread."""
         if options.max_tokens is not None and options.max_tokens < 0:
             raise UsageError(f"max_tokens is {options.max_tokens}, but must be 0 or more")
+        _check_stop(options.stop)
         with self._reading():
             read = self._prompt_tokens(prompt, options)
             constraint = self._constraint(options)
@@ -333,6 +334,12 @@ def _close_all() -> None:
     """A daemon thread inside native code while the interpreter ends would crash it."""
     for model in tuple(_open_models):
         model.close()
+
+
+def _check_stop(stop: object) -> None:
+    """A text is a sequence of texts too: its letters would stop the answer."""
+    if isinstance(stop, str):
+        raise UsageError("stop is one text, but must be a tuple of texts", hint=f"stop=({stop!r},)")
 
 
 def _closed() -> Closed:
