@@ -3,15 +3,15 @@
 Sees contexts and finished steps only. The measured, self-correcting controller takes this place.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from edgespec.core import Choice, Tokens
+from edgespec.costs import PassCosts
 from edgespec.events import Step
 
-LONGEST = 31
-"""Most draft tokens per step of retrieval, which sets its length by its match: 31 drafts make 32
-rows, the last size before the kernels' next step."""
+LONGEST = 63
+"""Most draft tokens per step of retrieval, which sets its length by match and costs: passes of 64
+rows are where a processor's matrix kernels change once more, to the better."""
 MODEL_LENGTHS = (3, 7)
 """Draft lengths to choose from for a draft model: 4 and 8 rows, where kernels are at their best."""
 TYPICAL_ACCEPTANCE = 0.75
@@ -35,47 +35,45 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Measured at load: seconds of a target step, of verifications, and of a draft token."""
+    """Seconds of the target's passes and of a draft token, as measured."""
 
-    plain_s: float
-    verify_s: Mapping[int, float]
-    """A target pass by the length of the draft it verifies."""
-    draft_s: float
+    target: PassCosts
+    draft_s: float | None
+    """None: there is no draft model."""
 
-    def model_gain(self, k: int) -> float:
-        """Expected speed over plain decoding with k drafted tokens, at the typical acceptance.
+    def model_speed(self, k: int) -> float:
+        """Expected tokens per second with k tokens of the draft model, at usual acceptance.
 
         Source: Leviathan et al. 2023, Theorem 3.8, with the measured pass in place of a free one.
         """
+        assert self.draft_s is not None, "no draft model was measured"
         a = TYPICAL_ACCEPTANCE
         n_tokens = (1 - a ** (k + 1)) / (1 - a)
-        return n_tokens * self.plain_s / (self.verify_s[k] + k * self.draft_s)
+        return n_tokens / (self.target.of(k + 1) + k * self.draft_s)
 
     @property
     def model_length(self) -> int:
-        """The draft length with the largest gain."""
-        return max(self.verify_s, key=self.model_gain)
+        """The draft model's length with the best speed."""
+        return max(MODEL_LENGTHS, key=self.model_speed)
 
 
-def auto_drafter(costs: Costs | None) -> tuple[str, str]:
-    """The drafter for "auto", and why: retrieval always, the draft model where it gains.
-
-    `costs` None: there is no draft model.
-    """
-    if costs is None:
+def auto_drafter(costs: Costs) -> tuple[str, str]:
+    """The drafter for "auto", and why: retrieval always, the draft model where it gains."""
+    if costs.draft_s is None:
         return "suffix", ""
-    gain = costs.model_gain(costs.model_length)
+    plain_s = costs.target.plain_s
+    gain = costs.model_speed(costs.model_length) * plain_s
     if gain > 1:
         return "suffix+model", ""
     return "suffix", (
         f"the draft model is left out: a draft token costs {costs.draft_s * 1e3:.0f} ms and a "
-        f"target step {costs.plain_s * 1e3:.0f} ms here, {gain:.2f} times plain at best"
+        f"target step {plain_s * 1e3:.0f} ms here, {gain:.2f} times plain at best"
     )
 
 
-def draft_lengths(costs: Costs | None) -> dict[str, int]:
+def draft_lengths(costs: Costs) -> dict[str, int]:
     """Most draft tokens per step, by drafter."""
-    model = costs.model_length if costs else MODEL_LENGTHS[0]
+    model = MODEL_LENGTHS[0] if costs.draft_s is None else costs.model_length
     return {"none": 0, "suffix": LONGEST, "model": model, "suffix+model": LONGEST}
 
 

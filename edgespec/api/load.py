@@ -7,11 +7,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 
-import numpy as np
-
-from edgespec.control import MODEL_LENGTHS, Costs
+from edgespec.control import LONGEST
 from edgespec.drafters import DRAFTERS, find
 from edgespec.engine import guard
 from edgespec.engine.context import ContextOptions
@@ -30,8 +27,8 @@ Progress = Callable[[str, float], None]
 """Told what is being done and which share of it is done; may raise to give up loading."""
 
 DEFAULT_CTX = 8192
-MAX_ROWS = 32
-"""Rows of one verification: the last token and 31 of a draft."""
+MAX_ROWS = LONGEST + 1
+"""Rows of one verification: the last token and the longest draft."""
 _N_BATCH = {True: 512, False: 128}
 """Tokens per native call, by whether a GPU computes: on a CPU more gain nothing and progress is
 coarser."""
@@ -195,29 +192,6 @@ def _backend(is_gpu: bool, n_threads: int) -> str:
         gpus = (d.description for d in devices() if d.kind in ("GPU", "IGPU"))
         return ", ".join(gpus)
     return f"CPU, {n_threads} thread{'s' if n_threads > 1 else ''}"
-
-
-def measure(loaded: Loaded) -> Costs | None:
-    """Seconds of a plain step, of verifications and of a draft token, median of 3 each.
-
-    None without a draft model: then nothing has to be decided. 2 s with a 1.5B target on 2 cores.
-    """
-    if loaded.draft_session is None:
-        return None
-    passes = [(loaded.draft_session, 1), (loaded.session, 1)]
-    passes += [(loaded.session, k + 1) for k in MODEL_LENGTHS]
-    bos = max(loaded.target.vocab.bos, 0)
-    timed: list[list[float]] = [[] for _ in passes]
-    for _ in range(4):
-        for (session, n_rows), times in zip(passes, timed, strict=True):
-            tokens = np.full(8 + n_rows, bos, np.int32)
-            session.forward(tokens[:8], n_logits=0)
-            began_s = perf_counter()
-            session.forward(tokens, n_logits=n_rows)
-            times.append(perf_counter() - began_s)
-    # The first of each warms up.
-    draft_s, plain_s, *verify_s = (float(np.median(times[1:])) for times in timed)
-    return Costs(plain_s, dict(zip(MODEL_LENGTHS, verify_s, strict=True)), draft_s)
 
 
 def drafter_names(has_draft: bool) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -21,12 +22,12 @@ from edgespec.api.load import (
     drafter_names,
     find_files,
     load_pair,
-    measure,
 )
+from edgespec.api.pace import measured, typical
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.types import Description, Message, Options, Prompt
 from edgespec.api.worker import Worker
-from edgespec.control import PlainSpeed, auto_drafter, draft_lengths
+from edgespec.control import Costs, PlainSpeed, auto_drafter, draft_lengths
 from edgespec.core import Constraint
 from edgespec.drafters import DrafterInputs, create
 from edgespec.engine.grammar import Grammars
@@ -51,11 +52,14 @@ def load(
     n_ctx: int | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
+    measure: bool = True,
 ) -> "LoadedModel":
     """Load a target, and a draft model if one is named; `draft="auto"` takes the catalogue's.
 
     Names are catalogue ids, or paths of GGUF files. `n_ctx` None: 8,192 tokens, or what the model
-    was trained for if that is less. `drafter` "auto" decides by what it measures.
+    was trained for if that is less. `drafter` "auto" decides by what was measured: the first load
+    of a model takes some seconds more for that. `measure` False goes by a usual machine instead,
+    so that drafts are the same everywhere.
     Raises: the errors of `edgespec.errors`, each before more is loaded than it takes to know.
     """
     tell = progress or (lambda phase, fraction: None)
@@ -67,7 +71,8 @@ def load(
     _check_context(files, n_ctx)
     loaded = load_pair(files, n_ctx=n_ctx, n_threads=n_threads, progress=tell)
     try:
-        return LoadedModel(loaded, drafter, tell)
+        costs = measured(loaded, partial(tell, "measuring")) if measure else typical(loaded)
+        return LoadedModel(loaded, drafter, costs)
     except BaseException:
         loaded.close()
         raise
@@ -81,6 +86,7 @@ async def aload(
     n_ctx: int | None = None,
     n_threads: int | None = None,
     progress: Progress | None = None,
+    measure: bool = True,
 ) -> "LoadedModel":
     """`load` on a thread of its own, for asyncio."""
     return await asyncio.to_thread(
@@ -91,6 +97,7 @@ async def aload(
         n_ctx=n_ctx,
         n_threads=n_threads,
         progress=progress,
+        measure=measure,
     )
 
 
@@ -106,19 +113,22 @@ def _check_context(files: Files, n_ctx: int | None) -> None:
 class LoadedModel:
     """Implements `types.LanguageModel`; use it as a context manager or `close` it."""
 
-    def __init__(self, loaded: Loaded, drafter: str, progress: Progress) -> None:
+    def __init__(self, loaded: Loaded, drafter: str, costs: Costs) -> None:
         """Take ownership of `loaded`."""
         self._loaded = loaded
         vocab = loaded.target.vocab
         has_draft = loaded.draft_session is not None
-        progress("measuring", 0.0)
-        costs = measure(loaded)
         self._draft_lengths = draft_lengths(costs)
         self._auto, note = auto_drafter(costs)
         self._drafter = self._auto if drafter == "auto" else drafter
         self._note = (note or loaded.files.note) if drafter == "auto" else ""
         inputs = DrafterInputs(
-            n_vocab=loaded.session.n_vocab, is_eog=vocab.is_eog, session=loaded.draft_session
+            n_vocab=loaded.session.n_vocab,
+            is_eog=vocab.is_eog,
+            session=loaded.draft_session,
+            costs=costs.target,
+            model_speed=costs.model_speed(costs.model_length) if has_draft else 0.0,
+            model_length=self._draft_lengths["model"],
         )
         self._engine = Engine(
             target=loaded.session,

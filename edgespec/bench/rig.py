@@ -1,12 +1,14 @@
 """A loaded target for measuring: its public API, and its sessions between answers."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from edgespec.api.load import Loaded, find_files, load_pair
 from edgespec.api.model import LoadedModel
+from edgespec.api.pace import measured
 from edgespec.api.types import Options
 from edgespec.bench.measure import PLAIN
 from edgespec.core import Tokens
@@ -19,7 +21,8 @@ class Rig:
     def __init__(self, loaded: Loaded, progress: Callable[[str, float], None]) -> None:
         """Take ownership of `loaded`."""
         self._loaded = loaded
-        self.model = LoadedModel(loaded, "auto", progress)
+        costs = measured(loaded, partial(progress, "measuring"))
+        self.model = LoadedModel(loaded, "auto", costs)
 
     @staticmethod
     def load(

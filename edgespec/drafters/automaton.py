@@ -11,15 +11,13 @@ Measured on source code (Python 3.11, one core): 2 us and 275 bytes per token.
 Source: Blumer et al. 1985; as a drafter: Hu et al. 2024 (arXiv 2411.10666).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 _ROOT = 0
 _TOLD = range(64)
 """How many suffixes learn of a new occurrence. Text of period 1 has as many as it has tokens;
 beyond the longest 64, a suffix may report an occurrence that is not the latest."""
-_RECENCY = 0.1
-"""Weight of the newest observation in `single_hit_rate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +29,15 @@ class Match:
     """Index after its latest earlier occurrence: `tokens[end]` is what followed it."""
 
 
+def _ignore(length: int, is_hit: bool) -> None:
+    """Nobody listens."""
+
+
 class SuffixAutomaton:
     """Index of one sequence; append-only."""
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
-        self.single_hit_rate = 0.25
-        """How often, lately, a match of one token was continued as before."""
         self._matched = _ROOT
         self._match_end = 0
         # By state. An int edge n means "as prefix n": tokens[n >> 1] leads to state n + 2.
@@ -51,12 +51,15 @@ class SuffixAutomaton:
         """The longest suffix that occurred before."""
         return Match(self._lengths[self._matched], self._match_end)
 
-    def extend(self, tokens: Iterable[int]) -> None:
-        """Append `tokens`, which makes `match` that of the new end."""
+    def extend(self, tokens: Iterable[int], heard: Callable[[int, bool], None] = _ignore) -> None:
+        """Append `tokens`, which makes `match` that of the new end.
+
+        `heard(length, is_hit)` is told of every match whether the next token continued it.
+        """
+        known, lengths = self.tokens, self._lengths
         for token in tokens:
-            if self._lengths[self._matched] == 1:
-                is_hit = self.tokens[self._match_end] == token
-                self.single_hit_rate += (is_hit - self.single_hit_rate) * _RECENCY
+            if length := lengths[self._matched]:
+                heard(length, known[self._match_end] == token)
             self._append(token)
 
     def _append(self, token: int) -> None:

@@ -12,17 +12,7 @@ import numpy as np
 from edgespec.core import Constraint, Draft, Sampler, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.automaton import SuffixAutomaton
-
-_LENGTHS = ((32, 31), (5, 15), (2, 3), (1, 3))
-"""(shortest match, draft length), longest match first.
-
-The longer the match, the further its continuation holds; and drafts of 3, 15 and 31 make passes
-of 4, 16 and 32 rows, widths that quantised kernels like. Chosen by replaying greedy answers of
-Qwen2.5-Coder-1.5B to seven prompts against its measured pass times on two cores.
-"""
-_SINGLE_HIT_RATE = 0.3
-"""A match of one token is worth a draft only where such matches came true lately: in JSON and
-quotes two of three do, in free prose one of eight."""
+from edgespec.drafters.lengths import HitRates, best_length
 
 
 class SuffixDrafter:
@@ -38,15 +28,23 @@ class SuffixDrafter:
 
     def __init__(self, inputs: DrafterInputs) -> None:
         self._is_eog = inputs.is_eog
+        self._costs = inputs.costs
         self._automaton = SuffixAutomaton()
+        self._hits = HitRates()
         self._indexed: Tokens = np.empty(0, np.int32)
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
-        """At most k tokens, `match` telling from how long a match; empty without one."""
+        """At most k tokens, `match` telling from how long a match; empty where none pays."""
+        return self.draft_if(context, k, sampler, above=0.0)
+
+    def draft_if(self, context: Tokens, k: int, sampler: Sampler, *, above: float) -> Draft:
+        """As `draft`, but empty unless its expected tokens per second are more than `above`."""
         self._catch_up(context)
         match = self._automaton.match
-        length = min(k, self._length(match.length))
-        if length <= 0:
+        if match.length == 0:
+            return Draft()
+        length, speed = best_length(match.length, self._hits, self._costs, k)
+        if length == 0 or speed <= above:
             return Draft()
         copied = continuation(self._automaton.tokens, match.end, length)
         return Draft(lawful(copied, self._is_eog, sampler.constraint), match=match.length)
@@ -54,14 +52,9 @@ class SuffixDrafter:
     def _catch_up(self, context: Tokens) -> None:
         n = len(self._indexed)
         if not np.array_equal(context[:n], self._indexed):
-            self._automaton, n = SuffixAutomaton(), 0
-        self._automaton.extend(context[n:].tolist())
+            self._automaton, self._hits, n = SuffixAutomaton(), HitRates(), 0
+        self._automaton.extend(context[n:].tolist(), self._hits.observe)
         self._indexed = context.copy()  # the caller's array may be a view of what grows on
-
-    def _length(self, match: int) -> int:
-        if match == 1 and self._automaton.single_hit_rate < _SINGLE_HIT_RATE:
-            return 0
-        return next((length for shortest, length in _LENGTHS if match >= shortest), 0)
 
 
 def continuation(tokens: list[int], start: int, length: int) -> list[int]:

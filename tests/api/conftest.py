@@ -53,7 +53,9 @@ def loaded(files: dict[str, Path]) -> Iterator[Callable[..., LoadedModel]]:
 
     def loader(target: str = "llama", draft: str | None = None, **options: Any) -> LoadedModel:
         path = files[draft] if draft else None
-        opened.append(load(files[target], draft=path, **{"n_threads": 1, **options}))
+        opened.append(
+            load(files[target], draft=path, **{"n_threads": 1, "measure": False, **options})
+        )
         return opened[-1]
 
     yield loader

@@ -74,7 +74,7 @@ def test_fault_of_the_draft_model_costs_no_answer(
 
 ABANDON = """
 import sys, edgespec
-model = edgespec.load(sys.argv[1], n_threads=1)
+model = edgespec.load(sys.argv[1], n_threads=1, measure=False)
 stream = model.chat("Hello", edgespec.Options(max_tokens=400))
 next(iter(stream))
 other = model.chat("Hello", edgespec.Options(max_tokens=400))

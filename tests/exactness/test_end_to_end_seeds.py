@@ -20,7 +20,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedModel]:
     folder = tmp_path_factory.mktemp("seeds")
     target = tinygguf.write_llama(folder / "target.gguf", scale=2.0)
     draft = tinygguf.write_llama(folder / "draft.gguf", scale=2.0, noise=0.05)
-    with load(target, draft=draft, n_threads=1) as loaded:
+    with load(target, draft=draft, n_threads=1, measure=False) as loaded:
         yield loaded
 
 

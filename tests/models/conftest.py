@@ -35,5 +35,5 @@ def qwen_pair(models_home: Path) -> tuple[Path, Path]:
 @pytest.fixture(scope="session")
 def smol(smollm2: Path) -> Iterator[LoadedModel]:
     """SmolLM2 loaded once, without a draft model."""
-    with load(smollm2, n_ctx=2048) as model:
+    with load(smollm2, n_ctx=2048, measure=False) as model:
         yield model

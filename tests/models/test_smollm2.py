@@ -71,7 +71,7 @@ def test_seeded_text_under_retrieval_is_plain_decodings(smol: LoadedModel, seed:
 
 
 def test_answer_of_a_warm_cache_is_a_cold_ones(smollm2: Path, smol: LoadedModel) -> None:
-    with load(smollm2, n_ctx=2048) as fresh:
+    with load(smollm2, n_ctx=2048, measure=False) as fresh:
         cold = fresh.complete(PROMPTS["prose"], greedy(24))
 
     warm = [smol.complete(PROMPTS["prose"], greedy(24)) for _ in range(2)]
@@ -114,13 +114,13 @@ def moved_end(smollm2: Path, smol: LoadedModel, tmp_path_factory: pytest.TempPat
     field = reader.fields["tokenizer.ggml.eos_token_id"]
     field.parts[field.data[0]][0] = end
     reader.data.flush()
-    with load(path, n_ctx=512) as model:
+    with load(path, n_ctx=512, measure=False) as model:
         yield model, end
 
 
 def test_answer_fills_the_context_and_no_more(smollm2: Path) -> None:
     bans = Sampling(logit_bias=((0, -100.0), (2, -100.0)))  # <|endoftext|>, <|im_end|>
-    with load(smollm2, n_ctx=64) as model:
+    with load(smollm2, n_ctx=64, measure=False) as model:
         replies = [
             model.complete("1, 2, 3, 4, 1, 2, 3, 4", Options(bans, drafter=name))
             for name in ("none", "suffix")
@@ -133,7 +133,7 @@ def test_answer_fills_the_context_and_no_more(smollm2: Path) -> None:
 
 
 def test_model_drafting_for_itself_is_always_right(smollm2: Path, smol: LoadedModel) -> None:
-    with load(smollm2, draft=smollm2, drafter="model", n_ctx=512) as pair:
+    with load(smollm2, draft=smollm2, drafter="model", n_ctx=512, measure=False) as pair:
         reply = pair.complete(PROMPTS["prose"], greedy(32))
 
     stats: Stats = reply.stats
@@ -159,7 +159,7 @@ def test_cancel_ends_a_long_prompt_within_a_chunk(smol: LoadedModel) -> None:
 
 ASK = """
 import sys, edgespec
-with edgespec.load(sys.argv[1], n_ctx=256) as model:
+with edgespec.load(sys.argv[1], n_ctx=256, measure=False) as model:
     print(model.complete("Say hello.", edgespec.Options(max_tokens=8)).text)
 """
 

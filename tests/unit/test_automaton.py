@@ -83,19 +83,11 @@ def test_index_has_at_most_three_edges_per_token() -> None:
         assert sum(len(out) for out in edges if isinstance(out, dict)) <= 3 * len(tokens)
 
 
-def test_single_hit_rate_rises_where_single_matches_come_true() -> None:
-    before = SuffixAutomaton().single_hit_rate
-    followed_as_before = [1, 2, 10, 1, 2, 11, 1, 2, 12, 1, 2]
+def test_extend_tells_of_every_match_whether_it_was_continued() -> None:
+    heard: list[tuple[int, bool]] = []
 
-    automaton = built(followed_as_before)
+    SuffixAutomaton().extend(
+        [1, 2, 3, 1, 2, 4], lambda length, is_hit: heard.append((length, is_hit))
+    )
 
-    assert automaton.single_hit_rate > before
-
-
-def test_single_hit_rate_falls_where_single_matches_mislead() -> None:
-    before = SuffixAutomaton().single_hit_rate
-    followed_otherwise = [1, 2, 1, 3, 1, 4, 1, 5, 1, 6]
-
-    automaton = built(followed_otherwise)
-
-    assert automaton.single_hit_rate < before
+    assert heard == [(1, True), (2, False)]

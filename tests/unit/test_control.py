@@ -2,12 +2,14 @@ import pytest
 
 from edgespec.control import Costs, Fixed, PlainSpeed, auto_drafter, draft_lengths
 from edgespec.core import Choice
+from edgespec.costs import PassCosts
 from edgespec.drafters import DRAFTERS
 from edgespec.events import Step
 from tests.fakes import tokens_of
 
-CHEAP = Costs(plain_s=0.1, verify_s={3: 0.11, 7: 0.12}, draft_s=0.005)
-DEAR = Costs(plain_s=0.084, verify_s={3: 0.115, 7: 0.234}, draft_s=0.042)
+CHEAP = Costs(PassCosts((1, 4, 8), (0.1, 0.11, 0.12)), draft_s=0.005)
+DEAR = Costs(PassCosts((1, 4, 8), (0.084, 0.115, 0.234)), draft_s=0.042)
+ALONE = Costs(PassCosts((1, 4), (0.1, 0.2)), draft_s=None)
 
 
 def step(step_s: float, *, draft: tuple[int, ...] = (), draft_s: float = 0.0) -> Step:
@@ -31,10 +33,10 @@ def test_fixed_chooses_its_length_within_the_budget(budget: int, k: int) -> None
     assert Fixed("suffix", 5).choose(tokens_of(1), budget) == Choice("suffix", k)
 
 
-def test_gain_is_expected_tokens_over_measured_time() -> None:
+def test_speed_with_the_model_is_expected_tokens_over_measured_time() -> None:
     n_tokens = 1 + 0.75 + 0.75**2 + 0.75**3
 
-    assert CHEAP.model_gain(3) == pytest.approx(n_tokens * 0.1 / (0.11 + 3 * 0.005))
+    assert CHEAP.model_speed(3) == pytest.approx(n_tokens / (0.11 + 3 * 0.005))
 
 
 def test_best_length_follows_from_the_measured_costs() -> None:
@@ -54,11 +56,11 @@ def test_auto_leaves_a_dear_draft_model_out_and_says_why() -> None:
 
 
 def test_auto_without_a_draft_model_is_retrieval() -> None:
-    assert auto_drafter(None) == ("suffix", "")
+    assert auto_drafter(ALONE) == ("suffix", "")
 
 
-@pytest.mark.parametrize("costs", [None, CHEAP, DEAR])
-def test_every_drafter_has_a_length(costs: Costs | None) -> None:
+@pytest.mark.parametrize("costs", [ALONE, CHEAP, DEAR])
+def test_every_drafter_has_a_length(costs: Costs) -> None:
     lengths = draft_lengths(costs)
 
     assert lengths.keys() == DRAFTERS.keys()
