@@ -1,0 +1,87 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from edgespec.api import pace
+from edgespec.api.load import Loaded, find_files, load_pair
+
+
+def loaded_pair(target: Path, draft: Path | None) -> Loaded:
+    files = find_files(target, draft, "auto")
+    return load_pair(files, n_ctx=None, n_threads=1, progress=lambda phase, share: None)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing is remembered here yet."""
+    monkeypatch.setenv("EDGESPEC_HOME", str(tmp_path / "pace-home"))
+    return tmp_path / "pace-home"
+
+
+@pytest.fixture
+def pair(home: Path, files: dict[str, Path]) -> Iterator[Loaded]:
+    loaded = loaded_pair(files["llama"], files["draft"])
+    yield loaded
+    loaded.close()
+
+
+def kept_files(home: Path) -> list[Path]:
+    return list(home.rglob("pace/*.json"))
+
+
+def test_first_load_measures_every_size_and_the_draft(pair: Loaded) -> None:
+    shares: list[float] = []
+
+    costs = pace.measured(pair, shares.append)
+
+    assert set(costs.target.rows) == set(pace.ROWS)
+    assert all(seconds > 0 for seconds in costs.target.seconds)
+    assert costs.draft_s is not None
+    assert shares == sorted(shares)
+
+
+def test_later_loads_remember(pair: Loaded) -> None:
+    first = pace.measured(pair, lambda share: None)
+    shares: list[float] = []
+
+    second = pace.measured(pair, shares.append)
+
+    assert second == first
+    assert shares == []
+
+
+def test_another_pair_is_measured_for_itself(
+    pair: Loaded, files: dict[str, Path], home: Path
+) -> None:
+    pace.measured(pair, lambda share: None)
+    alone = loaded_pair(files["llama"], None)
+
+    costs = pace.measured(alone, lambda share: None)
+    alone.close()
+
+    assert costs.draft_s is None
+    assert len(kept_files(home)) == 2
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "[1, 2]", '{"target": {"rows": [2], "seconds": []}}'])
+def test_a_damaged_memory_is_measured_anew(pair: Loaded, home: Path, damage: str) -> None:
+    pace.measured(pair, lambda share: None)
+    (kept,) = kept_files(home)
+    kept.write_text(damage)
+
+    costs = pace.measured(pair, lambda share: None)
+
+    assert costs.target.rows[0] == 1
+    assert kept.read_text() != damage
+
+
+def test_a_home_that_cannot_be_written_costs_no_load(pair: Loaded, home: Path) -> None:
+    (home / "cache").mkdir(parents=True, exist_ok=True)
+    (home / "cache" / "pace").write_text("a file where the folder should be")
+
+    assert pace.measured(pair, lambda share: None).target.rows[0] == 1
+
+
+def test_unmeasured_costs_are_the_same_everywhere(pair: Loaded) -> None:
+    assert pace.typical(pair) == pace.typical(pair)
