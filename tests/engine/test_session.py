@@ -218,6 +218,24 @@ def test_sliding_window_equals_a_fresh_session_however_far_it_is_cut(
     np.testing.assert_allclose(row, fresh.forward(turned, n_logits=1)[0], atol=ATOL, rtol=0)
 
 
+@pytest.mark.parametrize("beyond", [1, 2, 8, 13, 14, 15, 16, 17])
+def test_cut_into_a_half_lost_window_equals_a_fresh_session(
+    open_session: Opener, beyond: int
+) -> None:
+    """The token after the cut would see `beyond` cells that are there, and others that are not."""
+    session = open_session("gemma3", replace(SMALL, n_batch=16))
+    fresh = open_session("gemma3", rollback="replay")
+    text = tokens_of(500)
+    session.forward(text, n_logits=1)
+    first = session._context.start()
+
+    turned = joined(text[: first + beyond], tokens_of(1, seed=9))
+    row = session.forward(turned, n_logits=1)[0].copy()
+
+    assert 0 < first < 480
+    np.testing.assert_allclose(row, fresh.forward(turned, n_logits=1)[0], atol=1e-3, rtol=0)
+
+
 @pytest.mark.parametrize("name", ["llama", "gemma3", "mamba", "lfm2"])
 def test_retain_keeps_what_it_says(open_session: Opener, name: str) -> None:
     session, fresh = open_session(name), open_session(name, rollback="replay")

@@ -318,15 +318,16 @@ def test_draft_is_cut_before_the_first_token_that_the_grammar_forbids(k: int) ->
 
 
 def test_sampled_draft_is_never_cut_by_the_grammar() -> None:
-    """Dropping a drawn token would change the law: its drafter has masked it already."""
+    """Dropping a drawn token would change the law: the target refuses it instead."""
     banned = Banned(2)
     lm = NumpyLM(N_VOCAB)
-    judge = RequestSampler(Sampling(1.0, seed=1), N_VOCAB, banned)
-    drafter = SampledDrafter(lambda tokens: judge.dist(lm.row(tokens), tokens, banned))
+    unmasked = RequestSampler(Sampling(1.0), N_VOCAB)
+    drafter = SampledDrafter(lambda tokens: unmasked.dist(lm.row(tokens), tokens))
 
     done = run(drafter, sampling=Sampling(1.0, seed=1), constraint=banned, k=3)
 
     assert {step.drafted for step in done.steps[:-2]} == {3}
+    assert any(2 in step.draft for step in done.steps)
     assert 2 not in done.tokens
 
 
