@@ -3,10 +3,10 @@
 Sees contexts and finished steps only. The measured, self-correcting controller takes this place.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgespec.core import Choice, Tokens
-from edgespec.costs import PassCosts
+from edgespec.costs import UNMEASURED, LiveCosts, PassCosts, RowCosts
 from edgespec.events import Step
 
 LONGEST = 63
@@ -21,25 +21,33 @@ TYPICAL_ACCEPTANCE = 0.75
 class Fixed:
     """One drafter and one limit for every step."""
 
-    def __init__(self, drafter: str, draft_len: int) -> None:
+    def __init__(self, drafter: str, draft_len: int, costs: RowCosts = UNMEASURED) -> None:
         self.drafter = drafter
         self._draft_len = draft_len
+        self._costs = costs
 
     def choose(self, context: Tokens, budget: int) -> Choice:
         """The drafter, with at most `budget` tokens."""
         return Choice(self.drafter, min(self._draft_len, budget))
 
-    def observe(self, step: object) -> None:
-        """Nothing is learned."""
+    def observe(self, step: Step) -> None:
+        """Learn what a pass costs now."""
+        if step.rows == step.drafted + 1:  # else it also read what it had lost
+            self._costs.observe(step.rows, step.target_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
     """Seconds of the target's passes and of a draft token, as measured."""
 
-    target: PassCosts
+    target: RowCosts
     draft_s: float | None
     """None: there is no draft model."""
+
+    def live(self) -> "Costs":
+        """The same, following what is observed from now on."""
+        assert isinstance(self.target, PassCosts), "live already"
+        return replace(self, target=LiveCosts(self.target))
 
     def model_speed(self, k: int) -> float:
         """Expected tokens per second with k tokens of the draft model, at usual acceptance.

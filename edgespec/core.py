@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgespec.errors import UsageError
+from edgespec.events import Step
 
 Tokens = npt.NDArray[np.int32]
 Probs = npt.NDArray[np.float64]
@@ -264,7 +265,7 @@ class Controller(Protocol):
         """A choice with k ≤ budget."""
         ...
 
-    def observe(self, step: object) -> None:
+    def observe(self, step: Step) -> None:
         """Learn from the finished step."""
         ...
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from edgespec.api.types import Options
 from edgespec.control import Fixed, PlainSpeed
 from edgespec.core import Drafter, Tokens
+from edgespec.costs import RowCosts
 from edgespec.decode import Request, prefill, speculate
 from edgespec.drafters import Noted
 from edgespec.engine.interrupt import Interrupt
@@ -44,6 +45,7 @@ class Engine:
     interrupt: Interrupt
     memory: AnswerMemory
     plain: PlainSpeed
+    costs: RowCosts
     lock: threading.RLock
     """Guards who may set the interrupt: the running answer only. A signal handler may cancel while
     its own thread does."""
@@ -70,7 +72,7 @@ class Answer:
         self._prompt = prompt
         self._options = options
         self._sampler = sampler
-        self._controller = Fixed(drafter, draft_len)
+        self._controller = Fixed(drafter, draft_len, engine.costs)
         self._text = text
         self._fold = StatsFold(
             Stats(prompt_tokens=len(prompt), drafter=drafter, drafter_note=drafter_note),

@@ -71,7 +71,8 @@ def load(
     _check_context(files, n_ctx)
     loaded = load_pair(files, n_ctx=n_ctx, n_threads=n_threads, progress=tell)
     try:
-        costs = measured(loaded, partial(tell, "measuring")) if measure else typical(loaded)
+        hear = partial(tell, "measuring")
+        costs = measured(loaded, hear).live() if measure else typical(loaded)
         return LoadedModel(loaded, drafter, costs)
     except BaseException:
         loaded.close()
@@ -127,7 +128,7 @@ class LoadedModel:
             is_eog=vocab.is_eog,
             session=loaded.draft_session,
             costs=costs.target,
-            model_speed=costs.model_speed(costs.model_length) if has_draft else 0.0,
+            model_speed=partial(costs.model_speed, costs.model_length) if has_draft else float,
             model_length=self._draft_lengths["model"],
         )
         self._engine = Engine(
@@ -137,6 +138,7 @@ class LoadedModel:
             interrupt=loaded.interrupt,
             memory=AnswerMemory(vocab),
             plain=PlainSpeed(),
+            costs=costs.target,
             lock=threading.RLock(),
             reading=threading.Lock(),
         )

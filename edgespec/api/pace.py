@@ -21,14 +21,19 @@ from edgespec.core import Session
 from edgespec.costs import UNMEASURED, PassCosts
 from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folder
 
+Clock = Callable[[], float]
 _log = logging.getLogger(__name__)
 
 ROWS = (1, 4, 16, 64, 8, 32, 2, 3, 6, 12, 24, 48)
 """Sizes of passes, the telling ones first: a slow model is measured at the first few only."""
-_BUDGET_S = 6.0
+_SMALL = 16
+"""Passes up to here are measured three times: they are cheap, and most steps are that small."""
 _SWEEPS = 3
+_BUDGET_S = 10.0
 _DEPTH = 64
 """Tokens of context before the pass."""
+_NOISY = 1.3
+"""Largest over least time of a size from which on a measurement is not worth remembering."""
 
 
 def typical(loaded: Loaded) -> Costs:
@@ -36,46 +41,52 @@ def typical(loaded: Loaded) -> Costs:
     return Costs(UNMEASURED, 0.15 if loaded.draft_session else None)
 
 
-def measured(loaded: Loaded, tell: Callable[[float], None]) -> Costs:
-    """The remembered costs, or new ones: at most a few seconds, `tell` hearing the share done."""
+def measured(loaded: Loaded, tell: Callable[[float], None], clock: Clock = perf_counter) -> Costs:
+    """The remembered costs, or new ones: at most some seconds, `tell` hearing the share done."""
     kept = paths.cache_dir() / "pace" / f"{_key(loaded)}.json"
     costs = _read(kept)
     if costs is None:
-        costs = _measure(loaded, tell)
-        _write(kept, costs)
-        _log.info("measured: %s", costs)
+        costs, is_noisy = _measure(loaded, tell, clock)
+        _log.info("measured%s: %s", " on a busy machine" if is_noisy else "", costs)
+        if not is_noisy:
+            _write(kept, costs)
     return costs
 
 
-def _measure(loaded: Loaded, tell: Callable[[float], None]) -> Costs:
+def _measure(loaded: Loaded, tell: Callable[[float], None], clock: Clock) -> tuple[Costs, bool]:
+    """The costs, and whether the machine was too busy to trust them for long."""
     draft_s = None
     if loaded.draft_session is not None:
-        draft_s = min(_pass_s(loaded.draft_session, 1) for _ in range(1 + _SWEEPS))
+        draft_s = min(_pass_s(loaded.draft_session, 1, clock) for _ in range(1 + _SWEEPS))
     session = loaded.session
-    sizes = [n for n in ROWS if n <= min(session.max_logits, session.n_ctx - _DEPTH)]
-    least_s = {1: _pass_s(session, 1)}
-    began_s = perf_counter()
+    sizes = [n for n in ROWS if n <= min(session.max_logits, session.n_ctx // 2)]
+    took_s: dict[int, list[float]] = {n: [] for n in sizes}
+    _pass_s(session, 1, clock)  # warms up
+    began_s = clock()
     for sweep in range(_SWEEPS):
-        for i, n in enumerate(sizes):
-            is_late = perf_counter() - began_s > _BUDGET_S
-            if is_late and (sweep > 0 or i > 2):
+        for n in sizes if sweep == 0 else [n for n in sizes if n <= _SMALL]:
+            is_known = all(took_s[n] for n in sizes[:3])
+            if is_known and clock() - began_s > _BUDGET_S:
                 break
-            took_s = _pass_s(session, n)
-            least_s[n] = min(took_s, least_s.get(n, took_s))
-            tell((sweep + i / len(sizes)) / _SWEEPS)
-    rows = sorted(least_s)
-    return Costs(PassCosts(tuple(rows), tuple(least_s[n] for n in rows)), draft_s)
+            took_s[n].append(_pass_s(session, n, clock))
+            n_done = sum(map(len, took_s.values()))
+            tell(min(1.0, n_done / (_SWEEPS * len(sizes))))
+    rows = sorted(n for n in sizes if took_s[n])
+    spreads = sorted(max(took_s[n]) / min(took_s[n]) for n in rows if len(took_s[n]) > 1)
+    is_noisy = bool(spreads) and spreads[len(spreads) // 2] > _NOISY
+    costs = Costs(PassCosts(tuple(rows), tuple(min(took_s[n]) for n in rows)), draft_s)
+    return costs, is_noisy
 
 
-def _pass_s(session: Session, n_rows: int) -> float:
+def _pass_s(session: Session, n_rows: int, clock: Clock) -> float:
     """Seconds of one pass over `n_rows` new rows."""
-    depth = min(_DEPTH, session.n_ctx - n_rows)
+    depth = min(_DEPTH, session.n_ctx // 2)
     # Any tokens cost the same; different ones from row to row keep no kernel from its work.
     tokens = (np.arange(depth + n_rows) % min(session.n_vocab, 1000)).astype(np.int32)
     session.forward(tokens[:depth], n_logits=0)
-    began_s = perf_counter()
+    began_s = clock()
     session.forward(tokens, n_logits=min(n_rows, session.max_logits))
-    return perf_counter() - began_s
+    return clock() - began_s
 
 
 def _key(loaded: Loaded) -> str:

@@ -21,7 +21,7 @@ class Rig:
     def __init__(self, loaded: Loaded, progress: Callable[[str, float], None]) -> None:
         """Take ownership of `loaded`."""
         self._loaded = loaded
-        costs = measured(loaded, partial(progress, "measuring"))
+        costs = measured(loaded, partial(progress, "measuring")).live()
         self.model = LoadedModel(loaded, "auto", costs)
 
     @staticmethod

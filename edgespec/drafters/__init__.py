@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from edgespec.costs import UNMEASURED, PassCosts
+from edgespec.costs import UNMEASURED, RowCosts
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:  # core imports numpy, 60 ms that `edgespec --help` need not pay
@@ -34,9 +34,9 @@ class DrafterInputs:
     """Whether a token ends a generation; such a token ends a draft, as its last one."""
     session: "Session | None" = None
     """The draft model's."""
-    costs: PassCosts = UNMEASURED
+    costs: RowCosts = UNMEASURED
     """Of the target's passes."""
-    model_speed: float = 0.0
+    model_speed: Callable[[], float] = lambda: 0.0
     """Expected tokens per second with the draft model, in the unit of `costs`."""
     model_length: int = 3
     """Most tokens of the draft model in a step, where another drafter shares the step's limit."""

@@ -4,7 +4,7 @@ Owns how often matches came true; knows no tokens. Every committed token tells w
 match proposed for it was right, drafted or not, so nothing has to be tried out.
 """
 
-from edgespec.costs import PassCosts
+from edgespec.costs import RowCosts
 
 _PRIORS = ((1, 0.2), (2, 0.4), (3, 0.55), (4, 0.65), (6, 0.75), (9, 0.85), (17, 0.93), (33, 0.97))
 """(shortest match, how often it comes true): what is believed before anything was seen."""
@@ -38,7 +38,7 @@ class HitRates:
         return self._rates[_CLASS_OF[match - 1] if match < _LONGEST else -1]
 
 
-def best_length(match: int, rates: HitRates, costs: PassCosts, k: int) -> tuple[int, float]:
+def best_length(match: int, rates: HitRates, costs: RowCosts, k: int) -> tuple[int, float]:
     """The draft length up to `k` with the most expected tokens per second, and that speed.
 
     0: plain decoding. The match grows with every accepted token. All lengths are looked at: on a

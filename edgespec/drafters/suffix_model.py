@@ -29,7 +29,7 @@ class SuffixModelDrafter:
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """At most k tokens of one of the two; `match` is 0 for the model's."""
-        copied = self._suffix.draft_if(context, k, sampler, above=self._model_speed)
+        copied = self._suffix.draft_if(context, k, sampler, above=self._model_speed())
         if copied.tokens:
             return copied
         drafted = self._model.draft(context, min(k, self._model_length), sampler)

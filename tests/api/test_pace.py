@@ -1,4 +1,5 @@
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,11 @@ def pair(home: Path, files: dict[str, Path]) -> Iterator[Loaded]:
     loaded.close()
 
 
+def ticking() -> Callable[[], float]:
+    """A clock on which every pass takes ten milliseconds."""
+    return itertools.count(0.0, 0.01).__next__
+
+
 def kept_files(home: Path) -> list[Path]:
     return list(home.rglob("pace/*.json"))
 
@@ -33,7 +39,7 @@ def kept_files(home: Path) -> list[Path]:
 def test_first_load_measures_every_size_and_the_draft(pair: Loaded) -> None:
     shares: list[float] = []
 
-    costs = pace.measured(pair, shares.append)
+    costs = pace.measured(pair, shares.append, ticking())
 
     assert set(costs.target.rows) == set(pace.ROWS)
     assert all(seconds > 0 for seconds in costs.target.seconds)
@@ -42,22 +48,39 @@ def test_first_load_measures_every_size_and_the_draft(pair: Loaded) -> None:
 
 
 def test_later_loads_remember(pair: Loaded) -> None:
-    first = pace.measured(pair, lambda share: None)
+    first = pace.measured(pair, lambda share: None, ticking())
     shares: list[float] = []
 
-    second = pace.measured(pair, shares.append)
+    second = pace.measured(pair, shares.append, ticking())
 
     assert second == first
     assert shares == []
 
 
+def test_what_a_busy_machine_measured_is_used_but_not_remembered(pair: Loaded, home: Path) -> None:
+    restless = (0.001 * t * t for t in itertools.count(1.0))
+
+    costs = pace.measured(pair, lambda share: None, restless.__next__)
+
+    assert costs.target.rows[0] == 1
+    assert kept_files(home) == []
+
+
+def test_a_slow_model_is_measured_at_the_telling_sizes_only(pair: Loaded) -> None:
+    slow = itertools.count(0.0, 30.0)
+
+    costs = pace.measured(pair, lambda share: None, slow.__next__)
+
+    assert costs.target.rows == (1, 4, 16)
+
+
 def test_another_pair_is_measured_for_itself(
     pair: Loaded, files: dict[str, Path], home: Path
 ) -> None:
-    pace.measured(pair, lambda share: None)
+    pace.measured(pair, lambda share: None, ticking())
     alone = loaded_pair(files["llama"], None)
 
-    costs = pace.measured(alone, lambda share: None)
+    costs = pace.measured(alone, lambda share: None, ticking())
     alone.close()
 
     assert costs.draft_s is None
@@ -66,11 +89,11 @@ def test_another_pair_is_measured_for_itself(
 
 @pytest.mark.parametrize("damage", ["", "{}", "[1, 2]", '{"target": {"rows": [2], "seconds": []}}'])
 def test_a_damaged_memory_is_measured_anew(pair: Loaded, home: Path, damage: str) -> None:
-    pace.measured(pair, lambda share: None)
+    pace.measured(pair, lambda share: None, ticking())
     (kept,) = kept_files(home)
     kept.write_text(damage)
 
-    costs = pace.measured(pair, lambda share: None)
+    costs = pace.measured(pair, lambda share: None, ticking())
 
     assert costs.target.rows[0] == 1
     assert kept.read_text() != damage
@@ -80,7 +103,7 @@ def test_a_home_that_cannot_be_written_costs_no_load(pair: Loaded, home: Path) -
     (home / "cache").mkdir(parents=True, exist_ok=True)
     (home / "cache" / "pace").write_text("a file where the folder should be")
 
-    assert pace.measured(pair, lambda share: None).target.rows[0] == 1
+    assert pace.measured(pair, lambda share: None, ticking()).target.rows[0] == 1
 
 
 def test_unmeasured_costs_are_the_same_everywhere(pair: Loaded) -> None:

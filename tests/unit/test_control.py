@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from edgespec.control import Costs, Fixed, PlainSpeed, auto_drafter, draft_lengths
 from edgespec.core import Choice
-from edgespec.costs import PassCosts
+from edgespec.costs import LiveCosts, PassCosts
 from edgespec.drafters import DRAFTERS
 from edgespec.events import Step
 from tests.fakes import tokens_of
@@ -30,7 +32,26 @@ def step(step_s: float, *, draft: tuple[int, ...] = (), draft_s: float = 0.0) ->
 
 @pytest.mark.parametrize(("budget", "k"), [(0, 0), (3, 3), (5, 5), (100, 5)])
 def test_fixed_chooses_its_length_within_the_budget(budget: int, k: int) -> None:
-    assert Fixed("suffix", 5).choose(tokens_of(1), budget) == Choice("suffix", k)
+    fixed = Fixed("suffix", 5, ALONE.target)
+
+    assert fixed.choose(tokens_of(1), budget) == Choice("suffix", k)
+
+
+def test_fixed_lets_the_costs_see_what_a_pass_took() -> None:
+    costs = LiveCosts(PassCosts((1, 4), (0.1, 0.2)))
+    fixed = Fixed("suffix", 5, costs)
+
+    fixed.observe(step(0.2))
+
+    assert costs.plain_s > 0.1
+
+
+def test_fixed_does_not_take_a_reread_for_the_cost_of_a_step() -> None:
+    costs = LiveCosts(PassCosts((1, 4), (0.1, 0.2)))
+
+    Fixed("suffix", 5, costs).observe(replace(step(9.0), rows=100))
+
+    assert costs.plain_s == 0.1
 
 
 def test_speed_with_the_model_is_expected_tokens_over_measured_time() -> None:

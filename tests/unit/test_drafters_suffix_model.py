@@ -10,7 +10,7 @@ N_VOCAB = 50
 def suffix_model(lm: NumpyLM, model_speed: float = 1.4) -> SuffixModelDrafter:
     """Retrieval and a model that is as good as a match of four tokens."""
     inputs = DrafterInputs(
-        N_VOCAB, lambda token: False, lm, model_speed=model_speed, model_length=4
+        N_VOCAB, lambda token: False, lm, model_speed=lambda: model_speed, model_length=4
     )
     return SuffixModelDrafter(inputs)
 
