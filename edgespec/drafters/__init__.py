@@ -46,8 +46,6 @@ class DrafterClass(Protocol):
     """What the registry's entries are."""
 
     needs_draft_model: bool
-    is_pure: bool
-    """Drafts depend on `context` alone, whatever was drafted before."""
 
     def __call__(self, inputs: DrafterInputs) -> "Drafter":
         """A drafter for one loaded target."""

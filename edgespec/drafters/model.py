@@ -50,7 +50,6 @@ class ModelDrafter:
 
     name = "model"
     needs_draft_model = True
-    is_pure = False
 
     def __init__(self, inputs: DrafterInputs) -> None:
         assert inputs.session is not None, "the model drafter needs a draft session"

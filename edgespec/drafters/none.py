@@ -9,7 +9,6 @@ class NoDrafter:
 
     name = "none"
     needs_draft_model = False
-    is_pure = True
 
     def __init__(self, inputs: DrafterInputs) -> None:
         """Needs nothing."""

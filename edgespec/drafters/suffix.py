@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from edgespec.core import Constraint, Draft, Sampler, Tokens
+from edgespec.core import Draft, Sampler, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.automaton import SuffixAutomaton
 from edgespec.drafters.lengths import HitRates, best_length
@@ -18,13 +18,13 @@ from edgespec.drafters.lengths import HitRates, best_length
 class SuffixDrafter:
     """Continues the longest suffix of the context that occurred before, as it went on then.
 
-    Deterministic, and a function of `context` alone. Catching up costs 2 us per new token; a
-    context that was cut or replaced is indexed anew, which also forgets the old one.
+    Deterministic, and a function of `context` alone: the loop cuts what a grammar forbids.
+    Catching up costs 2 us per new token; a context that was cut or replaced is indexed anew, which
+    also forgets the old one.
     """
 
     name = "suffix"
     needs_draft_model = False
-    is_pure = True
 
     def __init__(self, inputs: DrafterInputs) -> None:
         self._is_eog = inputs.is_eog
@@ -35,9 +35,9 @@ class SuffixDrafter:
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """At most k tokens, `match` telling from how long a match; empty where none pays."""
-        return self.draft_if(context, k, sampler, above=0.0)
+        return self.draft_if(context, k, above=0.0)
 
-    def draft_if(self, context: Tokens, k: int, sampler: Sampler, *, above: float) -> Draft:
+    def draft_if(self, context: Tokens, k: int, *, above: float) -> Draft:
         """As `draft`, but empty unless its expected tokens per second are more than `above`."""
         self._catch_up(context)
         match = self._automaton.match
@@ -47,7 +47,7 @@ class SuffixDrafter:
         if length == 0 or speed <= above:
             return Draft()
         copied = continuation(self._automaton.tokens, match.end, length)
-        return Draft(lawful(copied, self._is_eog, sampler.constraint), match=match.length)
+        return Draft(ended(copied, self._is_eog), match=match.length)
 
     def _catch_up(self, context: Tokens) -> None:
         n = len(self._indexed)
@@ -64,20 +64,7 @@ def continuation(tokens: list[int], start: int, length: int) -> list[int]:
     return [copied[i % period] for i in range(length)]
 
 
-def lawful(
-    tokens: list[int], is_eog: Callable[[int], bool], constraint: Constraint | None
-) -> tuple[int, ...]:
-    """`tokens` up to the first that `constraint` forbids, and up to and with an end of generation.
-
-    Only for deterministic drafts: a sampled one may not drop what it drew.
-    """
-    kept: list[int] = []
-    for token in tokens:
-        if constraint is not None and not constraint.allowed(np.array([token], np.int32))[0]:
-            break
-        kept.append(token)
-        if is_eog(token):
-            break
-        if constraint is not None:
-            constraint = constraint.advanced(token)
-    return tuple(kept)
+def ended(tokens: list[int], is_eog: Callable[[int], bool]) -> tuple[int, ...]:
+    """`tokens` up to and with the first end of generation."""
+    end = next((i for i, token in enumerate(tokens, start=1) if is_eog(token)), len(tokens))
+    return tuple(tokens[:end])

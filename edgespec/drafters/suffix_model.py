@@ -1,6 +1,8 @@
 """Retrieval where the conversation repeats itself, the draft model elsewhere."""
 
-from edgespec.core import Draft, Sampler, Tokens
+import numpy as np
+
+from edgespec.core import Constraint, Draft, Sampler, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.model import ModelDrafter
 from edgespec.drafters.suffix import SuffixDrafter
@@ -14,7 +16,6 @@ class SuffixModelDrafter:
 
     name = "suffix+model"
     needs_draft_model = True
-    is_pure = False
 
     def __init__(self, inputs: DrafterInputs) -> None:
         self._suffix = SuffixDrafter(inputs)
@@ -29,8 +30,14 @@ class SuffixModelDrafter:
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """At most k tokens of one of the two; `match` is 0 for the model's."""
-        copied = self._suffix.draft_if(context, k, sampler, above=self._model_speed())
-        if copied.tokens:
+        copied = self._suffix.draft_if(context, k, above=self._model_speed())
+        if copied.tokens and is_allowed(copied.tokens[0], sampler.constraint):
             return copied
         drafted = self._model.draft(context, min(k, self._model_length), sampler)
         return drafted if drafted.tokens else self._suffix.draft(context, k, sampler)
+
+
+def is_allowed(token: int, constraint: Constraint | None) -> bool:
+    """Whether a copy that begins with `token` is worth anything: nothing follows what a grammar
+    forbids."""
+    return constraint is None or bool(constraint.allowed(np.array([token], np.int32))[0])

@@ -108,14 +108,16 @@ def test_end_of_generation_is_a_drafts_last_token(name: str, context: list[int],
 @every_drafter
 @few
 @given(context=contexts, k=lengths)
-def test_draft_obeys_the_grammar_and_leaves_its_state(
+def test_drawn_draft_obeys_the_grammar_and_leaves_its_state(
     name: str, context: list[int], k: int
 ) -> None:
+    """The loop cuts a copy, but may not cut what was drawn."""
     grammar = Alternating()
 
     draft = draft_of(drafter(name), context, k, WARM, grammar)
 
-    assert [token % 2 for token in draft.tokens] == [i % 2 for i in range(len(draft))]
+    if draft.match == 0:
+        assert [token % 2 for token in draft.tokens] == [i % 2 for i in range(len(draft))]
     assert grammar.parity == 0
 
 

@@ -1,4 +1,6 @@
-from edgespec.core import Draft, Sampling
+import numpy as np
+
+from edgespec.core import Draft, Mask, Sampling, Tokens
 from edgespec.costs import UNMEASURED, PassCosts
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.suffix import SuffixDrafter, continuation
@@ -87,6 +89,24 @@ def test_draft_ends_with_the_end_of_generation() -> None:
     draft = draft_of(suffix_drafter(), [1, 2, 3, 4, 5, 6, EOG, 8, 9, 10, 1, 2, 3, 4, 5])
 
     assert draft.tokens == (6, EOG)
+
+
+def test_draft_is_the_same_under_a_grammar() -> None:
+    """A copy depends on the context alone; the loop cuts what is forbidden of it."""
+    context = tokens_of(*text_with_match(40))
+    free, bound = RequestSampler(Sampling(), N_VOCAB), RequestSampler(Sampling(), N_VOCAB, Banned())
+
+    assert suffix_drafter().draft(context, 8, bound) == suffix_drafter().draft(context, 8, free)
+
+
+class Banned:
+    """A grammar that allows nothing."""
+
+    def allowed(self, ids: Tokens) -> Mask:
+        return np.zeros(len(ids), np.bool_)
+
+    def advanced(self, token: int) -> "Banned":
+        raise AssertionError("a forbidden token was taken")
 
 
 def test_catching_up_appends_only_what_is_new() -> None:

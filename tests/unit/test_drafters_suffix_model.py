@@ -1,4 +1,4 @@
-from edgespec.core import Draft, Sampling
+from edgespec.core import Draft, Mask, Sampling, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.suffix_model import SuffixModelDrafter
 from edgespec.sampling.sampler import RequestSampler
@@ -54,6 +54,28 @@ def test_model_drafts_when_only_one_token_matches() -> None:
     draft = draft_of(suffix_model(lm), truthful)
 
     assert list(draft.tokens) == lm.greedy(truthful, 4)
+
+
+def test_model_drafts_when_the_grammar_forbids_the_copy() -> None:
+    lm = NumpyLM(N_VOCAB, scale=60.0)
+    matching = tokens_of(*range(20), 40, *range(9))  # goes on with 9
+
+    draft = suffix_model(lm).draft(matching, 4, RequestSampler(Sampling(), N_VOCAB, Even()))
+
+    assert draft.match == 0
+    assert lm.n_decoded > 0
+    assert all(token % 2 == 0 for token in draft.tokens)
+
+
+class Even:
+    """A grammar of even tokens."""
+
+    def allowed(self, ids: Tokens) -> Mask:
+        mask: Mask = ids % 2 == 0
+        return mask
+
+    def advanced(self, token: int) -> "Even":
+        return self
 
 
 def test_retrieval_steps_in_when_the_model_is_silent() -> None:
