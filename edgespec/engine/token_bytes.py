@@ -48,10 +48,12 @@ def token_bytes(vocab: Any) -> TokenBytes:
 def _first_of_all(vocab: Any, n_vocab: int, single: Tokens) -> npt.NDArray[np.int16] | None:
     """First bytes by one native call on all tokens with a separator in between.
 
-    None where no byte separates, or where the vocabulary changes spaces between tokens: 150,000
-    native calls then take half a second.
+    None where no byte separates, or where the vocabulary changes spaces between tokens, or may do
+    so: 150,000 native calls then take half a second.
     """
     space, dot = single[ord(" ")], single[ord(".")]
+    if min(space, dot) < 0:  # llama.cpp ends the process on a token that there is not
+        return None
     for byte in _SEPARATORS:
         separator = single[byte]
         if separator < 0:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgespec.engine import token_bytes as token_bytes_module
 from edgespec.engine.grammar import Grammars, GrammarState
+from edgespec.engine.model import Model
 from edgespec.engine.token_bytes import NO_TEXT, token_bytes
 from edgespec.engine.vocab import LlamaVocab
 from edgespec.errors import UsageError
@@ -25,7 +26,17 @@ from tests.engine.grammar_walk import (
     native_vocab,
     tokens_of,
 )
-from tests.tinygguf import BOS, EOS, FIRST_BYTE, IM_START, VOCAB
+from tests.tinygguf import (
+    BOS,
+    BYTE,
+    EOS,
+    FIRST_BYTE,
+    IM_START,
+    NORMAL,
+    VOCAB,
+    TinyVocab,
+    write_llama,
+)
 
 JSON = r"""
 root   ::= object
@@ -241,6 +252,26 @@ def test_token_bytes_need_no_separator(vocab: Any, monkeypatch: pytest.MonkeyPat
     slow = token_bytes(vocab)
 
     assert slow.first.tolist() == quick.first.tolist()
+
+
+def test_token_bytes_are_found_without_byte_tokens(tmp_path: Path) -> None:
+    """No token is a space or a dot; one is a separator."""
+    texts = [f"byte{i}" if kind == BYTE else text for i, (text, kind) in enumerate(ENTRIES)]
+    texts[FIRST_BYTE] = "\x01"
+    texts = [{".": "..", "▁": "▁▁"}.get(text, text) for text in texts]
+    types = tuple(NORMAL if kind == BYTE else kind for _, kind in ENTRIES)
+    path = write_llama(tmp_path / "m.gguf", vocab=TinyVocab(tuple(texts), types))
+    model = Model(path)
+
+    found = token_bytes(model.vocab.handle)
+
+    pieces = [model.vocab.piece(token) for token in range(len(VOCAB))]
+    model.close()
+    assert found.single[[ord(" "), ord("."), 1]].tolist() == [-1, -1, FIRST_BYTE]
+    assert found.first.tolist() == [piece[0] if piece else NO_TEXT for piece in pieces]
+
+
+ENTRIES = tuple(zip(VOCAB.texts, VOCAB.types, strict=True))
 
 
 def test_ends_of_generation_are_the_vocabularys(grammars: Grammars) -> None:
