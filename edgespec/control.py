@@ -1,12 +1,12 @@
-"""Which drafter, how many tokens: the seam of the controller, with a fixed rule behind it.
+"""Which drafter, and at most how many tokens: the seam of the controller, a plain rule behind it.
 
-Sees contexts and finished steps only. The measured, self-correcting controller takes this place.
+Sees contexts, finished steps and measured costs; knows no models.
 """
 
 from dataclasses import dataclass, replace
 
 from edgespec.core import Choice, Tokens
-from edgespec.costs import UNMEASURED, LiveCosts, PassCosts, RowCosts
+from edgespec.costs import LiveCosts, PassCosts, RowCosts
 from edgespec.events import Step
 
 LONGEST = 63
@@ -19,9 +19,9 @@ TYPICAL_ACCEPTANCE = 0.75
 
 
 class Fixed:
-    """One drafter and one limit for every step."""
+    """One drafter and one limit for every step; lets `costs` see what the steps took."""
 
-    def __init__(self, drafter: str, draft_len: int, costs: RowCosts = UNMEASURED) -> None:
+    def __init__(self, drafter: str, draft_len: int, costs: LiveCosts | None = None) -> None:
         self.drafter = drafter
         self._draft_len = draft_len
         self._costs = costs
@@ -32,7 +32,8 @@ class Fixed:
 
     def observe(self, step: Step) -> None:
         """Learn what a pass costs now."""
-        if step.rows == step.drafted + 1:  # else it also read what it had lost
+        is_pure = step.rows == step.drafted + 1  # else it also read what it had lost
+        if self._costs is not None and is_pure:
             self._costs.observe(step.rows, step.target_s)
 
 
@@ -52,9 +53,11 @@ class Costs:
     def model_speed(self, k: int) -> float:
         """Expected tokens per second with k tokens of the draft model, at usual acceptance.
 
+        0 without one.
         Source: Leviathan et al. 2023, Theorem 3.8, with the measured pass in place of a free one.
         """
-        assert self.draft_s is not None, "no draft model was measured"
+        if self.draft_s is None:
+            return 0.0
         a = TYPICAL_ACCEPTANCE
         n_tokens = (1 - a ** (k + 1)) / (1 - a)
         return n_tokens / (self.target.of(k + 1) + k * self.draft_s)

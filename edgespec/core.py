@@ -209,8 +209,17 @@ class Session(Protocol):
         ...
 
 
+Rule = Literal["match", "token", "block"]
+"""How drafts are judged: see `verify`."""
+
+
 class Sampler(Protocol):
     """One request's shaping and randomness; the same object serves target and draft."""
+
+    @property
+    def rule(self) -> Rule:
+        """How its sampled drafts must be judged."""
+        ...
 
     @property
     def constraint(self) -> Constraint | None:
@@ -227,6 +236,10 @@ class Sampler(Protocol):
 
     def uniform(self) -> float:
         """A number in [0, 1) for acceptance tests."""
+        ...
+
+    def commit(self, token: int) -> None:
+        """Advance the grammar by a committed token that does not end the answer."""
         ...
 
     def draw_draft(self, dist: Dist, position: int) -> int:

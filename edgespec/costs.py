@@ -21,10 +21,6 @@ class RowCosts(Protocol):
         """A pass over `n_rows` rows."""
         ...
 
-    def observe(self, n_rows: int, seconds: float) -> None:
-        """A pass over `n_rows` rows took that long."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class PassCosts:
@@ -52,9 +48,6 @@ class PassCosts:
         low, high = rows[at - 1], rows[at]
         share = (n_rows - low) / (high - low)
         return seconds[at - 1] + share * (seconds[at] - seconds[at - 1])
-
-    def observe(self, n_rows: int, seconds: float) -> None:
-        """Nothing is learned."""
 
 
 class LiveCosts:

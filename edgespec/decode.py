@@ -19,11 +19,11 @@ from edgespec.core import (
     Drafter,
     LearnsFromTarget,
     Logits,
+    Sampler,
     Session,
     Tokens,
 )
 from edgespec.events import FinishReason, Source, Step, sources
-from edgespec.sampling.sampler import RequestSampler
 from edgespec.verify import verify
 
 
@@ -32,7 +32,7 @@ class Request:
     """What is to be continued, how it is sampled, and when it ends."""
 
     prompt: Tokens
-    sampler: RequestSampler
+    sampler: Sampler
     max_tokens: int | None
     ends: Callable[[int, Source], bool]
     """Hears every committed token once, in order; True: it ends the answer."""
@@ -83,7 +83,7 @@ def speculate(
         decoded_s = perf_counter()
 
         p = _Target(logits, tokens, n, sampler)
-        verdict = verify(draft, p, sampler, position=n, rule=sampler.rule)
+        verdict = verify(draft, p, sampler, position=n)
         verified_s = perf_counter()
 
         origins = sources(len(draft), verdict.accepted)
@@ -111,18 +111,23 @@ def speculate(
         controller.observe(step)
         yield step
 
+    return _reason(context, request, end)
+
+
+def _reason(context: Context, request: Request, end: int) -> FinishReason:
     if context.is_ended:
         return "stop"
-    if request.is_cancelled():
+    if len(context) < end:
         return "cancelled"
-    is_full = request.max_tokens is None or len(context) - len(request.prompt) < request.max_tokens
+    n_asked = request.max_tokens
+    is_full = n_asked is None or len(context) - len(request.prompt) < n_asked
     return "context_full" if is_full else "length"
 
 
 class _Target:
     """p(i): the target's shaped distribution after the first i draft tokens, when asked for."""
 
-    def __init__(self, logits: Logits, tokens: Tokens, n: int, sampler: RequestSampler) -> None:
+    def __init__(self, logits: Logits, tokens: Tokens, n: int, sampler: Sampler) -> None:
         self._logits = logits
         self._tokens = tokens
         self._n = n

@@ -11,28 +11,17 @@ block  Sun et al. 2024 (arXiv 2403.10444), Algorithm 2: judges a draft as a whol
 """
 
 from collections.abc import Callable
-from typing import Literal, Protocol, assert_never, runtime_checkable
+from typing import assert_never
 
 import numpy as np
 
-from edgespec.core import Dist, Draft, Probs, Sampler, Tokens, Verdict
+from edgespec.core import Dist, Draft, Probs, Rule, Sampler, Tokens, Verdict
 
-Rule = Literal["match", "token", "block"]
 Target = Callable[[int], Dist]
 """p(i): the target's distribution after the first i draft tokens; computed when asked for."""
 
 _SEARCHABLE = 4096
 """Supports up to here are aligned by binary search, larger ones by scattering."""
-
-
-@runtime_checkable
-class PrefersRule(Protocol):
-    """A sampler that says how its sampled drafts are to be judged."""
-
-    @property
-    def rule(self) -> Rule:
-        """The rule in force."""
-        ...
 
 
 def verify(
@@ -41,12 +30,12 @@ def verify(
     """Judge `draft`, whose first token would stand at `position`.
 
     Deterministic drafts (no `dists`) are matched, one draw of the target's stream per emitted
-    token; sampled ones are judged by `rule`, the sampler's own if None, else "block". "match" and
-    "token" ask for p(i) only where the first i tokens stand; "block" may look further, until the
-    rest of the draft is impossible. Branches are not looked at.
+    token; sampled ones are judged by `rule`, the sampler's own if None. "match" and "token" ask
+    for p(i) only where the first i tokens stand; "block" may look further, until the rest of the
+    draft is impossible. Branches are not looked at.
     """
     if rule is None:
-        rule = sampler.rule if isinstance(sampler, PrefersRule) else "block"
+        rule = sampler.rule
     if not draft.dists:
         rule = "match"
     assert rule == "match" or len(draft.dists) == len(draft), "a sampled draft keeps every q"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from edgespec.api.types import Options
 from edgespec.control import Fixed, PlainSpeed
 from edgespec.core import Drafter, Tokens
-from edgespec.costs import RowCosts
+from edgespec.costs import LiveCosts
 from edgespec.decode import Request, prefill, speculate
 from edgespec.drafters import Noted
 from edgespec.engine.interrupt import Interrupt
@@ -45,7 +45,8 @@ class Engine:
     interrupt: Interrupt
     memory: AnswerMemory
     plain: PlainSpeed
-    costs: RowCosts
+    costs: LiveCosts | None
+    """None: drafts go by a usual machine."""
     lock: threading.RLock
     """Guards who may set the interrupt: the running answer only. A signal handler may cancel while
     its own thread does."""
@@ -129,18 +130,26 @@ class Answer:
         except Interrupted:
             reason = "cancelled"
         except BaseException:
-            self._fold.finish("error")
+            self._end(emit, "error")
             raise
         finally:
             with self._engine.lock:
                 self._is_running = False
                 self._engine.interrupt.clear()
-        for delta in self._text.finish():
-            emit(delta)
-        with self._engine.reading:
-            self._engine.memory.remember(self._text.text, self._text.answer_tokens)
-        self._fold.finish(reason, note=self._drafter_note())
+        self._end(emit, reason)
         emit(Done(self.stats))
+
+    def _end(self, emit: Emit, reason: FinishReason) -> None:
+        """Show what was held back, remember the answer, close the statistics."""
+        try:
+            for delta in merged(self._deltas + self._text.finish()):
+                emit(delta)
+            if self._text.is_stopped and reason in ("length", "context_full"):
+                reason = "stop"  # of two stop texts, the longer one could have come
+            with self._engine.reading:
+                self._engine.memory.remember(self._text.text, self._text.answer_tokens)
+        finally:
+            self._fold.finish(reason, note=self._drafter_note())
 
     def _generate(self, emit: Emit) -> FinishReason:
         engine, vocab = self._engine, self._engine.vocab

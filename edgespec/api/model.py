@@ -6,13 +6,11 @@ import logging
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-
-import numpy as np
 
 from edgespec.api.answer import Answer, Engine
 from edgespec.api.load import (
@@ -24,24 +22,23 @@ from edgespec.api.load import (
     load_pair,
 )
 from edgespec.api.pace import measured, typical
+from edgespec.api.prepare import Drafting, Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
-from edgespec.api.types import Description, Message, Options, Prompt
+from edgespec.api.types import Description, Options, Prompt
 from edgespec.api.worker import Worker
 from edgespec.control import Costs, PlainSpeed, auto_drafter, draft_lengths
-from edgespec.core import Constraint
+from edgespec.costs import LiveCosts
 from edgespec.drafters import DrafterInputs, create
-from edgespec.engine.grammar import Grammars
-from edgespec.engine.json_schema import gbnf_of_schema
-from edgespec.errors import Busy, Closed, ContextOverflow, UsageError
+from edgespec.errors import Busy, Closed, Interrupted, UsageError
 from edgespec.events import Reply
-from edgespec.sampling.sampler import RequestSampler
-from edgespec.text.answer import AnswerText
 from edgespec.text.memory import AnswerMemory
-from edgespec.text.prompt import PromptTokens, prompt_tokens, raw_tokens
 from edgespec.text.template import template_of
 from edgespec.text.turns import encodable
 
 _log = logging.getLogger(__name__)
+
+MOST_THREADS = 512
+"""llama.cpp's own limit; OpenMP ends the process when it cannot make its threads."""
 
 
 def load(
@@ -65,8 +62,10 @@ def load(
     tell = progress or (lambda phase, fraction: None)
     if n_ctx is not None and n_ctx < 16:
         raise UsageError(f"a context of {n_ctx} tokens is too small", hint="give 16 or more")
-    if n_threads is not None and n_threads < 1:
-        raise UsageError(f"{n_threads} threads cannot compute", hint="give 1 or more")
+    if n_threads is not None and not 1 <= n_threads <= MOST_THREADS:
+        raise UsageError(
+            f"{n_threads} threads cannot compute", hint=f"give 1 to {MOST_THREADS:,}, or none"
+        )
     files = find_files(target, draft, drafter)
     _check_context(files, n_ctx)
     loaded = load_pair(files, n_ctx=n_ctx, n_threads=n_threads, progress=tell)
@@ -89,17 +88,34 @@ async def aload(
     progress: Progress | None = None,
     measure: bool = True,
 ) -> "LoadedModel":
-    """`load` on a thread of its own, for asyncio."""
-    return await asyncio.to_thread(
-        load,
-        target,
-        draft=draft,
-        drafter=drafter,
-        n_ctx=n_ctx,
-        n_threads=n_threads,
-        progress=progress,
-        measure=measure,
-    )
+    """`load` on a thread of its own, for asyncio; cancelling gives up and frees what was loaded."""
+    is_cancelled = threading.Event()
+
+    def tell(phase: str, fraction: float) -> None:
+        if is_cancelled.is_set():
+            raise Interrupted
+        if progress is not None:
+            progress(phase, fraction)
+
+    def run() -> "LoadedModel":
+        model = load(
+            target,
+            draft=draft,
+            drafter=drafter,
+            n_ctx=n_ctx,
+            n_threads=n_threads,
+            progress=tell,
+            measure=measure,
+        )
+        if is_cancelled.is_set():  # too late for `tell`, and nobody will take it
+            model.close()
+        return model
+
+    try:
+        return await asyncio.to_thread(run)
+    except asyncio.CancelledError:
+        is_cancelled.set()
+        raise
 
 
 def _check_context(files: Files, n_ctx: int | None) -> None:
@@ -119,17 +135,22 @@ class LoadedModel:
         self._loaded = loaded
         vocab = loaded.target.vocab
         has_draft = loaded.draft_session is not None
-        self._draft_lengths = draft_lengths(costs)
-        self._auto, note = auto_drafter(costs)
-        self._drafter = self._auto if drafter == "auto" else drafter
-        self._note = (note or loaded.files.note) if drafter == "auto" else ""
+        lengths = draft_lengths(costs)
+        auto, note = auto_drafter(costs)
+        is_auto = drafter == "auto"
+        self._drafting = Drafting(
+            drafter=auto if is_auto else drafter,
+            note=(note or loaded.files.note) if is_auto else "",
+            auto=auto,
+            longest=lengths,
+        )
         inputs = DrafterInputs(
             n_vocab=loaded.session.n_vocab,
             is_eog=vocab.is_eog,
             session=loaded.draft_session,
             costs=costs.target,
-            model_speed=partial(costs.model_speed, costs.model_length) if has_draft else float,
-            model_length=self._draft_lengths["model"],
+            model_speed=partial(costs.model_speed, costs.model_length),
+            model_length=costs.model_length,
         )
         self._engine = Engine(
             target=loaded.session,
@@ -138,7 +159,7 @@ class LoadedModel:
             interrupt=loaded.interrupt,
             memory=AnswerMemory(vocab),
             plain=PlainSpeed(),
-            costs=costs.target,
+            costs=costs.target if isinstance(costs.target, LiveCosts) else None,
             lock=threading.RLock(),
             reading=threading.Lock(),
         )
@@ -150,10 +171,11 @@ class LoadedModel:
         )
         if self._template.notice:
             _log.warning("%s", self._template.notice)
-        self._grammars = Grammars(vocab.handle)
+        self._prepare = Preparer(self._engine, self._template, self._drafting)
         self._answers: set[Answer] = set()
         self._lock = threading.Lock()
         self._is_closed = False
+        self._is_freed = threading.Event()
         self._worker = Worker(loaded.files.target_id)
         _open_models.add(self)
 
@@ -166,8 +188,8 @@ class LoadedModel:
             target_quant=files.target.shape.quant,
             draft=files.draft_id,
             draft_quant=files.draft.shape.quant if files.draft else "",
-            drafter=self._drafter,
-            drafter_note=self._note,
+            drafter=self._drafting.drafter,
+            drafter_note=self._drafting.note,
             n_ctx=self._engine.target.n_ctx,
             backend=self._loaded.backend,
             can_think=self._template.can_think,
@@ -182,19 +204,19 @@ class LoadedModel:
         self, prompt: Prompt, options: Options = Options(), *, wait: bool = True
     ) -> AnswerStream:
         """Start an answer; see `types.LanguageModel.chat`."""
-        answer = self._prepared(prompt, options)
+        answer = self._answer(prompt, options)
         return AnswerStream(answer, self._submitter(answer, wait=wait))
 
     def achat(
         self, prompt: Prompt, options: Options = Options(), *, wait: bool = True
     ) -> AsyncAnswerStream:
         """`chat` for asyncio; call it on the event loop's thread."""
-        answer = self._prepared(prompt, options)
+        answer = self._answer(prompt, options)
         return AsyncAnswerStream(answer, self._submitter(answer, wait=wait))
 
     def complete(self, prompt: Prompt, options: Options = Options()) -> Reply:
         """The whole answer at once."""
-        answer = self._prepared(prompt, options)
+        answer = self._answer(prompt, options)
         with AnswerStream(answer, self._submitter(answer, wait=True)) as stream:
             for _ in stream:
                 pass
@@ -202,7 +224,7 @@ class LoadedModel:
 
     async def acomplete(self, prompt: Prompt, options: Options = Options()) -> Reply:
         """`complete` for asyncio."""
-        answer = self._prepared(prompt, options)
+        answer = self._answer(prompt, options)
         async with AsyncAnswerStream(answer, self._submitter(answer, wait=True)) as stream:
             async for _ in stream:
                 pass
@@ -211,7 +233,7 @@ class LoadedModel:
     def count(self, prompt: Prompt, options: Options = Options()) -> int:
         """Tokens of the rendered prompt."""
         with self._reading():
-            return len(self._prompt_tokens(prompt, options).tokens)
+            return len(self._prepare.prompt_tokens(prompt, options).tokens)
 
     def tokenize(self, text: str) -> list[int]:
         """Token ids of plain text, control tokens not parsed."""
@@ -219,20 +241,26 @@ class LoadedModel:
             return self._engine.vocab.tokenize(encodable(text), parse_special=False)
 
     def close(self) -> None:
-        """Cancel what runs and waits, join, free; idempotent."""
+        """Cancel what runs and waits, join, free; idempotent. Every caller returns once it is."""
         with self._lock:
-            if self._is_closed:
-                return
+            is_first = not self._is_closed
             self._is_closed = True
             answers = tuple(self._answers)
+        if not is_first:
+            self._is_freed.wait()
+            return
         for answer in answers:
             answer.cancel()
         self._worker.close()
         with self._engine.reading:
             self._loaded.close()
+        self._is_freed.set()
 
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True):
+            self._is_closed = True
+            # No answer can be running: its job would hold this model.
+            self._worker.end(self._loaded.close)
             warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=1, source=self)
 
     def __enter__(self) -> "LoadedModel":
@@ -254,68 +282,9 @@ class LoadedModel:
                 raise _closed()
             yield
 
-    def _prompt_tokens(self, prompt: Prompt, options: Options) -> PromptTokens:
-        vocab = self._engine.vocab
-        if options.raw:
-            if not isinstance(prompt, str):
-                raise UsageError("a raw prompt is one text, not messages")
-            return PromptTokens(raw_tokens(vocab, prompt), opens_reasoning=False)
-        messages: Sequence[Message] = (
-            (Message(role="user", content=prompt),) if isinstance(prompt, str) else prompt
-        )
-        return prompt_tokens(self._template, vocab, messages, options.think, self._engine.memory)
-
-    def _prepared(self, prompt: Prompt, options: Options) -> Answer:
-        """Everything that can be refused is refused here, on the caller's thread."""
-        if options.max_tokens is not None and options.max_tokens < 0:
-            raise UsageError(f"max_tokens is {options.max_tokens}, but must be 0 or more")
-        _check_stop(options.stop)
+    def _answer(self, prompt: Prompt, options: Options) -> Answer:
         with self._reading():
-            read = self._prompt_tokens(prompt, options)
-            constraint = self._constraint(options)
-        n_ctx = self._engine.target.n_ctx
-        if len(read.tokens) >= n_ctx:
-            raise ContextOverflow(
-                len(read.tokens), n_ctx, hint="shorten the prompt, or load with a larger --ctx"
-            )
-        name, draft_len = self._chosen(options)
-        stops = (*options.stop, *(() if options.raw else self._template.stops))
-        return Answer(
-            self._engine,
-            np.array(read.tokens, np.int32),
-            options,
-            RequestSampler(options.sampling, self._engine.target.n_vocab, constraint),
-            drafter=name,
-            drafter_note=self._note if name == self._drafter else "",
-            draft_len=draft_len,
-            text=AnswerText(
-                self._engine.vocab,
-                stops,
-                opens_reasoning=read.opens_reasoning,
-                is_raw=options.raw,
-            ),
-        )
-
-    def _chosen(self, options: Options) -> tuple[str, int]:
-        """The drafter's name and the limit of its drafts."""
-        name = options.drafter or self._drafter
-        if name == "auto":
-            name = self._auto
-        if name not in self._engine.drafters:
-            create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
-        limit = self._draft_lengths[name] if options.draft_len is None else options.draft_len
-        if limit < 0:
-            raise UsageError(f"draft_len is {limit}, but must be 0 or more")
-        return name, limit
-
-    def _constraint(self, options: Options) -> Constraint | None:
-        if options.grammar is not None and options.json_schema is not None:
-            raise UsageError("a grammar and a JSON schema exclude each other")
-        if options.json_schema is not None:
-            return self._grammars.start(gbnf_of_schema(options.json_schema))
-        if options.grammar is not None:
-            return self._grammars.start(options.grammar)
-        return None
+            return self._prepare.answer(prompt, options)
 
     def _submitter(self, answer: Answer, *, wait: bool) -> Submit:
         def submit(job: Job, after: Job) -> None:
@@ -346,12 +315,6 @@ def _close_all() -> None:
     """A daemon thread inside native code while the interpreter ends would crash it."""
     for model in tuple(_open_models):
         model.close()
-
-
-def _check_stop(stop: object) -> None:
-    """A text is a sequence of texts too: its letters would stop the answer."""
-    if isinstance(stop, str):
-        raise UsageError("stop is one text, but must be a tuple of texts", hint=f"stop=({stop!r},)")
 
 
 def _closed() -> Closed:

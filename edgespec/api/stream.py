@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from queue import SimpleQueue
 
 from edgespec.api.answer import Answer
@@ -24,17 +25,12 @@ class AnswerStream:
         self._answer = answer
         self._items: SimpleQueue[Item] = SimpleQueue()
         self._is_over = threading.Event()
-        submit(self._run, self._end)
+        # The engine holds answer and queue, not this stream: dropped, it can cancel.
+        submit(partial(_run, answer, self._items.put), partial(_end, self._is_over, self._items))
 
-    def _run(self) -> None:
-        try:
-            self._answer.run(self._items.put)
-        except BaseException as error:
-            self._items.put(error)
-
-    def _end(self) -> None:
-        self._is_over.set()
-        self._items.put(None)
+    def __del__(self) -> None:
+        if hasattr(self, "_is_over") and not self._is_over.is_set():
+            self._answer.cancel()
 
     def __iter__(self) -> Iterator[Event]:
         """The events; breaking off cancels. Raises what went wrong, where it is iterated."""
@@ -57,7 +53,7 @@ class AnswerStream:
         """Stop within one step, or at once while it waits; any thread; idempotent."""
         if self._answer.withdraw():
             self._items.put(Done(self.stats))
-            self._end()
+            _end(self._is_over, self._items)
         else:
             self._answer.cancel()
 
@@ -71,6 +67,18 @@ class AnswerStream:
     def stats(self) -> Stats:
         """Statistics so far; final after the end, a cancel or a break."""
         return self._answer.stats
+
+
+def _run(answer: Answer, put: Callable[[Item], None]) -> None:
+    try:
+        answer.run(put)
+    except BaseException as error:
+        put(error)
+
+
+def _end(is_over: threading.Event, items: SimpleQueue[Item]) -> None:
+    is_over.set()
+    items.put(None)
 
 
 class AsyncAnswerStream:

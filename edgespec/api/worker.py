@@ -42,11 +42,19 @@ class Worker:
 
     def close(self) -> None:
         """Run what was queued, then end the thread; idempotent."""
+        self._stop()
+        self._thread.join()
+
+    def end(self, last: Job) -> None:
+        """Let the thread run `last` after what was queued and end; waits for nothing."""
+        self.submit(last, lambda: None)
+        self._stop()
+
+    def _stop(self) -> None:
         with self._lock:
             if not self._is_closed:
                 self._is_closed = True
                 self._jobs.put(None)
-        self._thread.join()
 
     def _run(self) -> None:
         while (item := self._jobs.get()) is not None:

@@ -5,11 +5,10 @@ import secrets
 
 import numpy as np
 
-from edgespec.core import Constraint, Dist, Row, Sampling, Tokens
+from edgespec.core import Constraint, Dist, Row, Rule, Sampling, Tokens
 from edgespec.errors import UsageError
 from edgespec.sampling.chain import shaped
 from edgespec.sampling.noise import coupled_draw
-from edgespec.verify import Rule
 
 
 class RequestSampler:

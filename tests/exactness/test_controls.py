@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from edgespec.core import Draft, Verdict
-from edgespec.verify import Rule, residual, verify
+from edgespec.core import Draft, Rule, Verdict
+from edgespec.verify import residual, verify
 from tests.exactness.exact_models import (
     emitted_law,
     random_model,

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from edgespec.core import Draft
-from edgespec.verify import Rule, verify
+from edgespec.core import Draft, Rule
+from edgespec.verify import verify
 from tests.exactness.exact_models import (
     accepted_law,
     emitted_law,

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from edgespec.core import Dist, Draft, Sampler, Sampling, Tokens
+from edgespec.core import Dist, Draft, Rule, Sampler, Sampling, Tokens
 from edgespec.sampling import RequestSampler, shaped
-from edgespec.verify import Rule, verify
+from edgespec.verify import verify
 from tests.exactness.chi_square import p_value, upper_tail
 from tests.fakes import NumpyLM
 

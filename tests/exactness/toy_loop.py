@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from edgespec.core import Dist, Draft, Drafter, Row
+from edgespec.core import Dist, Draft, Drafter, Row, Rule
 from edgespec.sampling import RequestSampler
-from edgespec.verify import Rule, verify
+from edgespec.verify import verify
 
 RowOf = Callable[[Sequence[int]], Row]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgespec.core import Constraint, Dist, Draft, Row, Sampling, Tokens, Verdict
+from edgespec.core import Constraint, Dist, Draft, Row, Rule, Sampling, Tokens, Verdict
 from edgespec.sampling import RequestSampler
 from edgespec.verify import accept_probability, residual, verify
 from tests.fakes import tokens_of
@@ -18,6 +18,10 @@ class Scripted:
     """A `core.Sampler` with given acceptance numbers; draws the likeliest token."""
 
     constraint: Constraint | None = None
+    rule: Rule = "block"
+
+    def commit(self, token: int) -> None:
+        raise NotImplementedError
 
     def __init__(self, *uniforms: float) -> None:
         self._uniforms = list(uniforms)

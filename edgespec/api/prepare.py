@@ -1,0 +1,114 @@
+"""From a prompt and options to an answer ready to run: all that can be refused is refused here.
+
+Runs on the caller's thread, under the model's reading lock; decodes nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgespec.api.answer import Answer, Engine
+from edgespec.api.types import Message, Options, Prompt
+from edgespec.core import Constraint
+from edgespec.drafters import DrafterInputs, create
+from edgespec.engine.grammar import Grammars
+from edgespec.engine.json_schema import gbnf_of_schema
+from edgespec.errors import ContextOverflow, UsageError
+from edgespec.sampling.sampler import RequestSampler
+from edgespec.text.answer import AnswerText
+from edgespec.text.prompt import PromptTokens, prompt_tokens, raw_tokens
+from edgespec.text.template import ChatTemplate
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """The drafter in force, and how far each drafts."""
+
+    drafter: str
+    note: str
+    """Why the drafter asked for is not in force; empty when it is."""
+    auto: str
+    """What "auto" stands for."""
+    longest: Mapping[str, int]
+    """Most tokens per step, by drafter."""
+
+
+class Preparer:
+    """Makes answers for one loaded model."""
+
+    def __init__(self, engine: Engine, template: ChatTemplate, drafting: Drafting) -> None:
+        self._engine = engine
+        self._template = template
+        self._drafting = drafting
+        self._grammars = Grammars(engine.vocab.handle)
+
+    def answer(self, prompt: Prompt, options: Options) -> Answer:
+        """An answer to run once. Raises: `UsageError`, `ContextOverflow`."""
+        _check(options)
+        read = self.prompt_tokens(prompt, options)
+        constraint = self._constraint(options)
+        n_ctx = self._engine.target.n_ctx
+        if len(read.tokens) >= n_ctx:
+            raise ContextOverflow(
+                len(read.tokens), n_ctx, hint="shorten the prompt, or load with a larger --ctx"
+            )
+        drafter, draft_len = self._chosen(options)
+        stops = (*options.stop, *(() if options.raw else self._template.stops))
+        return Answer(
+            self._engine,
+            np.array(read.tokens, np.int32),
+            options,
+            RequestSampler(options.sampling, self._engine.target.n_vocab, constraint),
+            drafter=drafter,
+            drafter_note=self._drafting.note if drafter == self._drafting.drafter else "",
+            draft_len=draft_len,
+            text=AnswerText(
+                self._engine.vocab,
+                stops,
+                opens_reasoning=read.opens_reasoning,
+                is_raw=options.raw,
+            ),
+        )
+
+    def prompt_tokens(self, prompt: Prompt, options: Options) -> PromptTokens:
+        """The prompt as the target reads it. Raises: `UsageError`."""
+        vocab = self._engine.vocab
+        if options.raw:
+            if not isinstance(prompt, str):
+                raise UsageError("a raw prompt is one text, not messages")
+            return PromptTokens(raw_tokens(vocab, prompt), opens_reasoning=False)
+        messages: Sequence[Message] = (
+            (Message(role="user", content=prompt),) if isinstance(prompt, str) else prompt
+        )
+        return prompt_tokens(self._template, vocab, messages, options.think, self._engine.memory)
+
+    def _chosen(self, options: Options) -> tuple[str, int]:
+        """The drafter's name and the limit of its drafts."""
+        name = options.drafter or self._drafting.drafter
+        if name == "auto":
+            name = self._drafting.auto
+        if name not in self._engine.drafters:
+            create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
+        limit = options.draft_len
+        return name, self._drafting.longest[name] if limit is None else limit
+
+    def _constraint(self, options: Options) -> Constraint | None:
+        if options.grammar is not None and options.json_schema is not None:
+            raise UsageError("a grammar and a JSON schema exclude each other")
+        if options.json_schema is not None:
+            return self._grammars.start(gbnf_of_schema(options.json_schema))
+        if options.grammar is not None:
+            return self._grammars.start(options.grammar)
+        return None
+
+
+def _check(options: Options) -> None:
+    for name, value in (("max_tokens", options.max_tokens), ("draft_len", options.draft_len)):
+        if value is not None and value < 0:
+            raise UsageError(f"{name} is {value}, but must be 0 or more")
+    stop: object = options.stop
+    if isinstance(stop, str):  # a text is a sequence of texts too: its letters would stop
+        raise UsageError("stop is one text, but must be a tuple of texts", hint=f"stop=({stop!r},)")
+    if not isinstance(stop, tuple) or not all(isinstance(text, str) for text in stop):
+        raise UsageError(f"stop is {stop!r}, but must be a tuple of texts")
