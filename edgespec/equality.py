@@ -29,13 +29,15 @@ class Difference:
     gap: float
     """How far the logits of the two tokens are apart, decoded one row at a time."""
     deviation: float
-    """Largest difference of one logit between a pass over one row and one over many, on the text
-    before this token."""
+    """Largest difference of one of the two logits between a pass over one row and one over many,
+    on the text before this token."""
+    are_best: bool = True
+    """No third token's logit is above one of the two, decoded one row at a time."""
 
     @property
     def is_near_tie(self) -> bool:
         """Rounding alone explains the difference."""
-        return self.gap <= self.deviation
+        return self.are_best and self.gap <= self.deviation
 
 
 def first_difference(plain: Sequence[int], other: Sequence[int]) -> int | None:
@@ -60,14 +62,17 @@ def explained(
         mine, theirs = (answer[at] if at < len(answer) else None for answer in (plain, other))
         return Difference(at, mine, theirs, math.inf, 0.0)
     before = np.concatenate((prompt, np.array(plain[:at], np.int32)))
-    rows, deviation = _compared(session, before)
+    two = [plain[at], other[at]]
+    row, deviation = _compared(session, before, two)
     # Re-read, even plain decoding may be on the other side of a tie.
-    gap = abs(float(rows[plain[at]] - rows[other[at]]))
-    return Difference(at, plain[at], other[at], gap, deviation)
+    gap = abs(float(row[two[0]] - row[two[1]]))
+    are_best = bool(np.delete(row, two).max(initial=-np.inf) <= row[two].min())
+    return Difference(at, plain[at], other[at], gap, deviation, are_best)
 
 
-def _compared(session: Session, tokens: Tokens) -> tuple[Row, float]:
-    """The row after `tokens` from a one-row pass, and the largest difference to many-row passes."""
+def _compared(session: Session, tokens: Tokens, ids: Sequence[int]) -> tuple[Row, float]:
+    """The row after `tokens` from a one-row pass, and how far the logits of `ids` are at most from
+    those of many-row passes."""
     most = min(session.max_logits, len(tokens) - 1)
     widths = [width for width in _WIDTHS if width < most] + [most]
     start = len(tokens) - most
@@ -80,5 +85,5 @@ def _compared(session: Session, tokens: Tokens) -> tuple[Row, float]:
         session.forward(tokens[: len(tokens) - width], n_logits=0)
         many = session.forward(tokens, n_logits=width)
         for i, single in enumerate(singles[-width:]):
-            deviation = max(deviation, float(np.abs(many[i] - single).max()))
+            deviation = max(deviation, float(np.abs((many[i] - single)[list(ids)]).max()))
     return singles[-1], deviation

@@ -37,8 +37,11 @@ def _told(difference: Difference, texts: tuple[str, str]) -> str:
     return (
         f"{verdict} at token {difference.at + 1}: {texts[1]!r} for plain decoding's "
         f"{texts[0]!r} are {difference.gap:.3f} apart, and passes of one row and of many differ "
-        f"by {difference.deviation:.3f} there"
+        f"by {difference.deviation:.3f} there{'' if difference.are_best else _THIRD}"
     )
+
+
+_THIRD = ", and a third token is likelier than one of them"
 
 
 def _acceptance_lines(found: Acceptance) -> Iterator[str]:

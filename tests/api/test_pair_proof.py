@@ -91,6 +91,16 @@ def test_difference_beyond_rounding_is_not_lossless() -> None:
     assert list(lines(found))[-1].startswith("Verdict: NOT lossless.")
 
 
+def test_third_token_is_not_lossless_and_told() -> None:
+    found = proof(Difference(4, 1, 2, gap=0.1, deviation=0.3, are_best=False))
+
+    told = list(lines(found))
+
+    assert not found.is_lossless
+    assert "NOT EQUAL at token 5" in told[2]
+    assert "a third token is likelier than one of them" in told[2]
+
+
 def test_doctor_proves_a_sound_pair(tmp_path: Path) -> None:
     target = tinygguf.write_llama(tmp_path / "target.gguf", n_ctx=2048)
     draft = tinygguf.write_llama(tmp_path / "draft.gguf", n_ctx=2048, noise=0.1)

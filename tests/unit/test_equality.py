@@ -15,7 +15,7 @@ class RoundingLM(NumpyLM):
     """Passes of many rows give logits that are off by `error` at one token."""
 
     error = 0.0
-    token = 5
+    token = 0
 
     def forward(
         self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()
@@ -42,8 +42,7 @@ def test_equal_answers_need_no_explanation() -> None:
 
 def test_exact_model_has_no_near_ties() -> None:
     session = NumpyLM(n_vocab=16, max_logits=32)
-    (best,) = session.greedy(PROMPT, 1)
-    other = (best + 1) % 16
+    best, other = (int(token) for token in np.argsort(-session.row(PROMPT.tolist()))[:2])
 
     found = explained(session, PROMPT, (best,), (other,))
 
@@ -57,16 +56,61 @@ def test_exact_model_has_no_near_ties() -> None:
 def test_near_tie_is_a_gap_below_the_deviation_of_one_row_and_many(
     error: float, is_near_tie: bool
 ) -> None:
-    session = RoundingLM(n_vocab=16, max_logits=32)
-    session.error = error
-    plain = tuple(session.greedy(PROMPT, 3))
+    session, plain, ranked = rounding(error)
+    session.token = ranked[1]
 
-    found = explained(session, PROMPT, plain, (*plain[:2], (plain[2] + 1) % 16))
+    found = explained(session, PROMPT, plain, (*plain[:2], ranked[1]))
 
     assert found is not None
     assert found.at == 2
     assert found.deviation == pytest.approx(error, abs=1e-4)
     assert found.is_near_tie == is_near_tie
+
+
+def test_third_token_is_no_near_tie_however_much_rounding_moves_it() -> None:
+    session, plain, ranked = rounding(50.0)
+    session.token = ranked[2]
+
+    found = explained(session, PROMPT, plain, (*plain[:2], ranked[2]))
+
+    assert found is not None
+    assert found.gap < found.deviation == pytest.approx(50.0)
+    assert not found.are_best
+    assert not found.is_near_tie
+
+
+def test_deviation_of_a_third_token_makes_no_near_tie() -> None:
+    session, plain, ranked = rounding(50.0)
+    session.token = ranked[2]
+
+    found = explained(session, PROMPT, plain, (*plain[:2], ranked[1]))
+
+    assert found is not None
+    assert found.are_best
+    assert found.deviation == 0.0
+    assert not found.is_near_tie
+
+
+def test_third_token_above_two_equal_ones_makes_no_near_tie() -> None:
+    session, plain, ranked = rounding(0.0)
+    row = session.row([*PROMPT, *plain[:2]])
+    row[ranked[2]] = row[ranked[1]]
+    session._rows[tuple([*PROMPT.tolist(), *plain[:2]][-3:])] = row
+
+    found = explained(session, PROMPT, (*plain[:2], ranked[1]), (*plain[:2], ranked[2]))
+
+    assert found is not None
+    assert found.gap == 0.0
+    assert not found.is_near_tie
+
+
+def rounding(error: float) -> tuple[RoundingLM, tuple[int, ...], list[int]]:
+    """A model that rounds, its answer, and the candidates for its third token, best first."""
+    session = RoundingLM(n_vocab=16, max_logits=32)
+    session.error = error
+    plain = tuple(session.greedy(PROMPT.tolist(), 3))
+    row = session.row([*PROMPT, *plain[:2]])
+    return session, plain, [int(token) for token in np.argsort(-row)]
 
 
 def test_answer_that_ends_early_is_never_a_near_tie() -> None:
