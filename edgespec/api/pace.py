@@ -7,6 +7,7 @@ least of several is kept: other work only ever adds time.
 import hashlib
 import json
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -106,14 +107,18 @@ def _key(loaded: Loaded) -> str:
 def _read(kept: Path) -> Costs | None:
     try:
         found = json.loads(kept.read_text(encoding="utf-8"))
-        target = PassCosts(tuple(found["target"]["rows"]), tuple(found["target"]["seconds"]))
+        rows, seconds = found["target"]["rows"], found["target"]["seconds"]
         draft_s = found["draft_s"]
-        return Costs(target, None if draft_s is None else float(draft_s))
+        times = seconds if draft_s is None else [*seconds, draft_s]
+        is_curve = rows[0] == 1 and sorted(set(rows)) == rows and len(rows) == len(seconds)
+        if is_curve and all(isinstance(t, float) and 0 < t < math.inf for t in times):
+            return Costs(PassCosts(tuple(rows), tuple(seconds)), draft_s)
+        _log.info("%s makes no sense and is measured anew", kept.name)
     except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
+        pass
+    except (OSError, ValueError, LookupError, TypeError) as error:
         _log.info("%s is measured anew: %s", kept.name, error)
-        return None
+    return None
 
 
 def _write(kept: Path, costs: Costs) -> None:

@@ -49,20 +49,22 @@ def lib() -> Any:
 
 
 def error_tail() -> str:
-    """The last error line of llama.cpp's log on this thread's watch; empty when there is none."""
-    return _LogLines.last_error
+    """The last error that llama.cpp logged on this thread since `forget_errors`; or empty."""
+    return getattr(_watch, "last_error", "")
 
 
 def forget_errors() -> None:
     """Start a new watch for `error_tail`."""
-    _LogLines.last_error = ""
+    _watch.last_error = ""
+
+
+_watch = threading.local()
 
 
 class _LogLines:
     """Joins the fragments that llama.cpp logs into lines; called from any native thread."""
 
     _levels: Final = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
-    last_error = ""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,7 +79,7 @@ class _LogLines:
             level_now = self._level
         for line in lines:
             if level_now == logging.ERROR and line.strip():
-                _LogLines.last_error = line.strip()
+                _watch.last_error = line.strip()
             # Native warnings are about what edgespec decided on purpose (a short context, a full
             # window): worth a debug line, not a person's attention.
             _log.log(min(level_now, logging.INFO), "%s", line)

@@ -48,6 +48,14 @@ class ContextOptions:
     """Recurrent states kept per sequence for rollback; multiplies their memory."""
 
 
+def context_refused(options: ContextOptions, said: str) -> EngineError | DoesNotFit:
+    """Why `llama_init_from_model` gave nothing, by what it logged."""
+    message = f"llama.cpp could not make a context of {options.n_ctx:,} tokens"
+    if "alloc" in said.lower() or "memory" in said.lower():
+        return DoesNotFit(f"{message} ({said})", hint="try a smaller --ctx")
+    return EngineError(f"{message} ({said or 'no reason given'})")
+
+
 class NativeContext:
     """Owns a `llama_context`; `close` frees it. One thread at a time."""
 
@@ -61,11 +69,7 @@ class NativeContext:
         binding.forget_errors()
         self._handle: Any = self._lib.llama_init_from_model(model, self._params(options))
         if not self._handle:
-            raise DoesNotFit(
-                f"llama.cpp could not make a context of {options.n_ctx:,} tokens"
-                f" ({binding.error_tail() or 'no reason given'})",
-                hint="try a smaller --ctx",
-            )
+            raise context_refused(options, binding.error_tail())
         self._interrupt = interrupt  # llama.cpp holds its address
         if interrupt is not None:
             interrupt.install(self._handle)

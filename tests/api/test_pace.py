@@ -87,7 +87,19 @@ def test_another_pair_is_measured_for_itself(
     assert len(kept_files(home)) == 2
 
 
-@pytest.mark.parametrize("damage", ["", "{}", "[1, 2]", '{"target": {"rows": [2], "seconds": []}}'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        "{}",
+        "[1, 2]",
+        '{"target": {"rows": [], "seconds": []}, "draft_s": null}',
+        '{"target": {"rows": [2], "seconds": [0.1]}, "draft_s": null}',
+        '{"target": {"rows": [1, 4], "seconds": [0.1, "0.2"]}, "draft_s": null}',
+        '{"target": {"rows": [1, 4], "seconds": [0.1, 0.0]}, "draft_s": null}',
+        '{"target": {"rows": [1, 4], "seconds": [0.1, 0.2]}, "draft_s": -1.0}',
+    ],
+)
 def test_a_damaged_memory_is_measured_anew(pair: Loaded, home: Path, damage: str) -> None:
     pace.measured(pair, lambda share: None, ticking())
     (kept,) = kept_files(home)

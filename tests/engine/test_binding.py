@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.engine import binding
+from edgespec.engine.context import context_refused
 from edgespec.engine.model import Model
 from edgespec.errors import DoesNotFit, EngineError, ModelFileError
 from tests import tinygguf
@@ -143,8 +144,16 @@ def test_context_that_cannot_be_had_is_an_error_with_llama_cpps_reason(tiny: Tin
     """Heads of 16 have no whole block of a quantised cache."""
     quantised = replace(SMALL, kv_type="q8_0")
 
-    with pytest.raises(DoesNotFit) as refusal:
+    with pytest.raises(EngineError) as refusal:
         tiny["llama"].new_session(quantised)
 
     assert "512 tokens" in refusal.value.message
     assert "no reason given" not in refusal.value.message
+
+
+def test_context_without_memory_does_not_fit() -> None:
+    refusal = context_refused(replace(SMALL, n_ctx=4096), "failed to allocate buffer of size 9")
+
+    assert isinstance(refusal, DoesNotFit)
+    assert "4,096 tokens" in refusal.message
+    assert "--ctx" in refusal.hint
