@@ -98,7 +98,10 @@ def _greedy_options(drafter: str) -> Options:
 
 
 def _acceptance(rig: Rig) -> Acceptance:
-    """Drafts along one sampled answer, at every position of it, verified again and again."""
+    """Drafts along one sampled answer, at every position of it, verified again and again.
+
+    There is room for it: longer prompts were answered before.
+    """
     prompt = prompts("short")[0].text
     options = Options(SAMPLING, max_tokens=_POSITIONS, drafter="none")
     answer = np.array(rig.model.complete(prompt, options).tokens, np.int32)
@@ -113,11 +116,16 @@ def _acceptance(rig: Rig) -> Acceptance:
 
 
 def _drawn(session: Session, context: Tokens, sampler: RequestSampler, n_vocab: int) -> Draft:
-    """A draft of full length, however unsure the draft model is: the harder test."""
+    """A draft of full length, however unsure the draft model is: the harder test.
+
+    The draft model sees what fits its own context; whatever it says is a draft to be judged.
+    """
     tokens = context
+    skipped = max(0, len(context) + _DRAFT_LEN - 1 - session.n_ctx)
     dists = []
     for _ in range(_DRAFT_LEN):
-        q = sampler.dist(fitted(session.forward(tokens, n_logits=1)[0], n_vocab), tokens)
+        row = session.forward(tokens[skipped:], n_logits=1)[0]
+        q = sampler.dist(fitted(row, n_vocab), tokens)
         dists.append(q)
         tokens = np.append(tokens, np.int32(sampler.draw_draft(q, len(tokens))))
     return Draft(tuple(tokens[len(context) :].tolist()), tuple(dists))

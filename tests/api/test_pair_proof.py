@@ -113,6 +113,18 @@ def test_doctor_proves_a_sound_pair(tmp_path: Path) -> None:
     assert "Verdict: lossless." in result.stdout
 
 
+@pytest.mark.parametrize("n_ctx", [4, 64])
+def test_doctor_proves_a_pair_whose_draft_has_a_short_context(tmp_path: Path, n_ctx: int) -> None:
+    """It sees the end of the text; what it says of that is judged as any draft."""
+    target = tinygguf.write_llama(tmp_path / "target.gguf", n_ctx=2048)
+    draft = tinygguf.write_llama(tmp_path / "draft.gguf", n_ctx=n_ctx, noise=0.1)
+
+    result = CliRunner().invoke(cli, ["doctor", "--pair", str(target), str(draft)])
+
+    assert result.exit_code == 0, result.output
+    assert "100 draws at each of 48 positions" in result.stdout
+
+
 def test_doctor_refuses_another_vocabulary(tmp_path: Path) -> None:
     target = tinygguf.write_llama(tmp_path / "target.gguf")
     draft = tinygguf.write_llama(tmp_path / "draft.gguf", vocab=tinygguf.OTHER_VOCAB)
