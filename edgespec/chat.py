@@ -152,15 +152,16 @@ class ChatController:
 
     @property
     def draft(self) -> DraftState:
-        """What the next answer drafts with."""
-        loaded = self.description.drafter if self.description else "none"
+        """What the next answer drafts with; before a model is there, what was chosen."""
+        about = self.description
+        loaded, note = (about.drafter, about.drafter_note) if about else ("auto", "")
         name = self.options.drafter or loaded
         if name == "none":
             was_switched = self.options.drafter == "none" and loaded != "none"
-            note = self.description.drafter_note if self.description else ""
-            return DraftState("OFF" if was_switched else "NONE", name, note)
+            return DraftState("OFF", name) if was_switched else DraftState("NONE", name, note)
         is_refused = bool(self._draft_note) and self._drafter_in_force == "none"
-        return DraftState("OFF" if is_refused else "ON", name, self._draft_note)
+        note = self._draft_note or (note if name == loaded else "")
+        return DraftState("OFF" if is_refused else "ON", name, note)
 
     def set_drafter(self, name: str | None) -> None:
         """Draft with `name` from the next answer on; None: as loaded."""
@@ -172,8 +173,8 @@ class ChatController:
         if self.options.drafter != "none" and self.draft.word != "NONE":
             self.set_drafter("none")
         else:
-            has_drafter = self.description is not None and self.description.drafter != "none"
-            self.set_drafter(None if has_drafter else "auto")
+            is_bare = self.description is not None and self.description.drafter == "none"
+            self.set_drafter("auto" if is_bare else None)
         return self.draft
 
     @property

@@ -11,6 +11,7 @@ from typing import Literal
 
 from edgespec.chat import ChatController, Turn
 from edgespec.chat_settings import changed, listing
+from edgespec.chat_turns import ratio
 from edgespec.drafters import DRAFTERS
 from edgespec.errors import UsageError
 from edgespec.events import Stats
@@ -154,8 +155,8 @@ def stats_text(stats: Stats) -> str:
         lines.append(f"first      {stats.ttft_s:.2f} s until the first token")
     if speed is not None:
         lines.append(f"speed      {speed:.1f} tok/s")
-    if stats.speedup is not None:
-        lines.append(f"plain      {plain:.1f} tok/s measured, so {stats.speedup:.2f}x")
+    if (times := ratio(stats)) is not None:
+        lines.append(f"plain      {plain:.1f} tok/s measured, so {times:.2f}x")
     if stats.acceptance_rate is not None:
         judged = stats.accepted + stats.rejected
         lines += [

@@ -19,6 +19,14 @@ CONTEXT_WARNING = 0.8
 """Share of the context from which a person is warned."""
 
 
+def ratio(stats: Stats) -> float | None:
+    """Speed against plain decoding; None where no draft could have changed it.
+
+    Without drafts the two speeds are the same thing at different moments: noise, no result.
+    """
+    return stats.speedup if stats.rounds else None
+
+
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
     """What loading is doing."""

@@ -8,6 +8,7 @@ from textual.content import Content
 
 from edgespec.api.types import Description
 from edgespec.chat import ChatController, ContextUsage, LoadProgress, Turn
+from edgespec.chat_turns import ratio
 from edgespec.events import PromptProgress, Stats
 from edgespec.text.clean import clean
 
@@ -76,12 +77,18 @@ def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
 
 
 def draft_words(chat: ChatController) -> Content:
-    """`draft ON model`, or OFF or NONE with the reason."""
+    """`draft ON model`, or OFF or NONE with the reason; nothing while it is not known.
+
+    The reason why another drafter than the one hoped for is ON is told once, by a notice: here
+    it would take the last round's place.
+    """
     draft = chat.draft
+    if chat.description is None and draft.word == "ON":
+        return Content("")
     style = {"ON": "bold $success", "OFF": "bold $warning", "NONE": "bold"}[draft.word]
     words = Content.assemble("draft ", (draft.word, style))
     if draft.word == "ON":
-        words = Content.assemble(words, f" {draft.name}")
+        return Content.assemble(words, f" {draft.name}")
     return Content.assemble(words, f" ({clean(draft.note)})") if draft.note else words
 
 
@@ -101,6 +108,8 @@ def last_round(turn: Turn, glyphs: Glyphs) -> Content:
 
 
 def _piece(text: str, glyphs: Glyphs) -> str:
+    if not text:
+        return glyphs.ellipsis  # a control token, or a part of a character
     shown = clean(text).replace("\n", glyphs.newline)
     shown = " ".join(shown.split()) or shown.replace(" ", glyphs.space).replace("\t", glyphs.space)
     return shown if len(shown) <= MAX_PIECE else shown[:MAX_PIECE] + glyphs.ellipsis
@@ -120,19 +129,21 @@ def acceptance(stats: Stats, *, with_places: bool) -> Content:
 
 
 def speed(stats: Stats, glyphs: Glyphs) -> Content:
-    """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio where plain steps were not measured."""
+    """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio without drafts or measured plain steps."""
     if stats.decode_tokens_per_s is None:
         return Content("")
     words = Content.styled(f"{stats.decode_tokens_per_s:.1f} tok/s", "bold")
-    if stats.speedup is not None:
-        ratio = f"{stats.speedup:.2f}{glyphs.times}"
-        words = Content.assemble(words, f"  plain {stats.plain_tokens_per_s:.1f} = {ratio}")
+    if (times := ratio(stats)) is not None:
+        against = f"plain {stats.plain_tokens_per_s:.1f} = {times:.2f}{glyphs.times}"
+        words = Content.assemble(words, f"  {against}")
     return words
 
 
 def prefill(progress: PromptProgress, elapsed_s: float, glyphs: Glyphs) -> Content:
     """`reading prompt ▓▓░░ 1,840/7,912 tok 23% · 410 tok/s · 15 s`; rates after a second."""
-    fraction = progress.done / progress.total if progress.total else 1.0
+    if not progress.total:
+        return Content(f"reading prompt{glyphs.ellipsis}")
+    fraction = progress.done / progress.total
     words = f"reading prompt {bar(fraction, glyphs)} {progress.done:,}/{progress.total:,} tok"
     words += f" {fraction:.0%}"
     fresh = progress.done - progress.cached
@@ -163,6 +174,8 @@ _ENDS = {
 def turn_end(turn: Turn, glyphs: Glyphs) -> Content:
     """`41.8 tok/s · 2.06× plain · first 0.31 s · 186 tok · accept 61% (132/216)`."""
     stats, parts = turn.stats, []
+    if turn.status == "queued":
+        parts.append("[waits for the model]")
     if turn.is_replaced:
         parts.append("[replaced]")
     if turn.status == "stopped":
@@ -171,8 +184,8 @@ def turn_end(turn: Turn, glyphs: Glyphs) -> Content:
         parts.append(f"[{end}]")
     if stats.decode_tokens_per_s is not None:
         parts.append(f"{stats.decode_tokens_per_s:.1f} tok/s")
-    if stats.speedup is not None:
-        parts.append(f"{stats.speedup:.2f}{glyphs.times} plain")
+    if (times := ratio(stats)) is not None:
+        parts.append(f"{times:.2f}{glyphs.times} plain")
     if stats.ttft_s is not None:
         parts.append(f"first {stats.ttft_s:.2f} s")
     if stats.generated_tokens:

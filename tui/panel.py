@@ -4,6 +4,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from edgespec.chat import ChatController
+from edgespec.chat_turns import ratio
 from edgespec.events import Stats
 
 from . import lines
@@ -48,12 +49,13 @@ def _figures(stats: Stats, glyphs: Glyphs) -> str:
     if stats.acceptance_rate is not None:
         judged = stats.accepted + stats.rejected
         rows.append(("accept", f"{stats.acceptance_rate:.0%} ({stats.accepted}/{judged})"))
-        rows.append(("tok/round", f"{stats.mean_acceptance_length:.2f} in {stats.rounds} rounds"))
+        rounds = "1 round" if stats.rounds == 1 else f"{stats.rounds} rounds"
+        rows.append(("tok/round", f"{stats.mean_acceptance_length:.2f} in {rounds}"))
     if stats.decode_tokens_per_s is not None:
         rows.append(("speed", f"{stats.decode_tokens_per_s:.1f} tok/s"))
-    if stats.speedup is not None:
-        ratio = f"{stats.speedup:.2f}{glyphs.times}"
-        rows.append(("plain", f"{stats.plain_tokens_per_s:.1f} tok/s = {ratio}"))
+    if (times := ratio(stats)) is not None:
+        against = f"{stats.plain_tokens_per_s:.1f} tok/s = {times:.2f}{glyphs.times}"
+        rows.append(("plain", against))
     if stats.passes:
         rows.append(("draft", f"{1000 * stats.draft_s / stats.passes:.1f} ms/step"))
         rows.append(("target", f"{1000 * stats.target_s / stats.passes:.1f} ms/step"))

@@ -47,6 +47,8 @@ class SpecStrip(Static):
         chat, glyphs, doing = self._chat, self._glyphs, self._doing()
         turn = next((t for t in reversed(chat.turns) if t.stats.passes), None)
         draft = lines.draft_words(chat)
+        if turn is None and self.size.height == 1:
+            return self._rows((doing, draft))
         if turn is None:
             return self._rows((draft, Content("")), (doing, Content("")))
         stats = turn.stats
@@ -81,6 +83,7 @@ class SpecStrip(Static):
             case "STOPPING":
                 return Content.styled(f"stopping{glyphs.ellipsis}", "bold")
             case "ERROR":
-                return Content.styled("the last answer failed", "bold $error")
+                what = "the last answer failed" if chat.model else "the model could not be loaded"
+                return Content.styled(what, "bold $error")
             case _:
                 return Content("")

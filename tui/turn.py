@@ -78,6 +78,7 @@ class TurnView(Vertical):
         self._end = Static(markup=False, classes="turn-end")
         self._n_fed = 0
         self._is_answering = False
+        self._is_waiting = turn.status == "queued"
 
     def compose(self) -> ComposeResult:
         """Every part a turn may get."""
@@ -91,6 +92,7 @@ class TurnView(Vertical):
         """Nothing but the message is there yet."""
         for part in (self.think, self.answer, self._error, self._end):
             part.display = False
+        self.refresh_end()
 
     def _user_words(self) -> Content:
         label = f"you {self._glyphs.prompt} "
@@ -99,6 +101,9 @@ class TurnView(Vertical):
     async def sync(self) -> None:
         """Draw what came since the last call."""
         turn = self.turn
+        if self._is_waiting and turn.status != "queued":
+            self._is_waiting = False
+            self.refresh_end()
         if turn.reasoning and not turn.text:
             self.think.display = True
             self.think.refresh_text(is_growing=turn.status == "running")

@@ -145,6 +145,46 @@ def test_message_typed_while_loading_is_answered() -> None:
     played(scenario)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 34)])
+def test_loading_is_shown_at_every_width(size: tuple[int, int]) -> None:
+    may_load = threading.Event()
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        tell(LoadProgress("measuring", 0.5))
+        may_load.wait()
+        return ScriptedLM()
+
+    async def scenario() -> None:
+        async with staged(size=size) as stage:
+            stage.chat.load(open_model)
+            await stage.say("early bird")
+            await stage.until_shown("measuring ▓▓▓▓░░░░ 50%")
+
+            assert "draft NONE" not in stage.text()
+            assert "[waits for the model]" in stage.text()
+            may_load.set()
+            await stage.until_ended()
+            assert "waits for the model" not in stage.text()
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 34)])
+def test_prompt_of_the_first_turn_is_shown_being_read_at_every_width(
+    size: tuple[int, int],
+) -> None:
+    model = ScriptedLM([Script("Never.", hold_at=1)])
+
+    async def scenario() -> None:
+        async with staged(model, size=size) as stage:
+            await stage.say("a long prompt")
+
+            await stage.until_shown("reading prompt")
+            model.release()
+
+    played(scenario)
+
+
 def test_failed_load_shows_why_and_keeps_the_message() -> None:
     may_fail = threading.Event()
 
@@ -163,6 +203,8 @@ def test_failed_load_shows_why_and_keeps_the_message() -> None:
 
             assert "edgespec models lists what is here" in stage.text()
             assert "you ▸" not in stage.text()
+            assert "the model could not be loaded" in stage.text()
+            assert "the last answer failed" not in stage.text()
 
     played(scenario)
 
@@ -183,6 +225,21 @@ def test_f5_switches_the_draft_of_the_next_answer() -> None:
     played(scenario)
 
     assert model.requests[0].options.drafter == "none"
+
+
+def test_note_about_the_draft_leaves_the_last_round_its_place() -> None:
+    noted = replace(DESCRIPTION, drafter_note="the draft model is left out: it costs too much")
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["An answer."], description=noted)) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            strip = next(row for row in stage.rows() if row.startswith(" draft "))
+
+            assert "left out" not in strip
+            assert "✓" in strip or "✗" in strip
+
+    played(scenario)
 
 
 def test_drafter_that_is_not_in_force_says_why() -> None:

@@ -1,11 +1,14 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from edgespec.tui import answer, lines
 from edgespec.tui.glyphs import ASCII, UNICODE
+from edgespec.tui.panel import SpecPanel
 from textual.content import Content
 
-from edgespec.events import PromptProgress
+from edgespec.chat import ChatController, Turn
+from edgespec.events import PromptProgress, Round, Stats, Step
 from edgespec.text.clean import clean
 from tests.scripted import Script, ScriptedLM
 from tests.tui.stage import Stage, played, staged
@@ -13,6 +16,15 @@ from tests.tui.stage import Stage, played, staged
 MARKUP = "[/] [red] [bold [link=x] [x](y) [/INST] ![i](http://e.org/i.png) <http://a.b>"
 GENERICS = "Vec<u8>, List<String> and <div>x</div> &lt; &#x202E; <think>"
 LATEX = r"\(x_1\) and \[y\] and C:\temp\new"
+
+
+def drafted_turn(pieces: tuple[str, ...], accepted: int, own_text: str) -> Turn:
+    step = Step(
+        drafter="suffix", draft=tuple(range(len(pieces))), tokens=tuple(range(accepted + 1)),
+        accepted=accepted, discarded=0, rows=1 + len(pieces), draft_s=0.0, target_s=0.0,
+        verify_s=0.0, step_s=0.0, context=8,
+    )  # fmt: skip
+    return Turn("hi", last_round=Round(step, Stats(), pieces), own_text=own_text)
 
 
 def words(text: str) -> str:
@@ -239,3 +251,33 @@ def test_prefill_tells_rate_and_rest_after_a_second() -> None:
 
     assert early.plain == "reading prompt ▓▓░░░░░░ 1,840/7,912 tok 23%"
     assert late.plain == f"{early.plain} · 409 tok/s · 15 s left"
+
+
+def test_prefill_shows_no_figures_before_there_are_any() -> None:
+    words = lines.prefill(PromptProgress(done=0, total=0, cached=0), 0.0, UNICODE)
+
+    assert words.plain == "reading prompt…"
+
+
+def test_last_round_shows_a_sign_for_a_token_without_text() -> None:
+    turn = drafted_turn(pieces=("", ""), accepted=1, own_text="Hello")
+
+    assert lines.last_round(turn, UNICODE).plain == "✓… ✗…→Hello"
+
+
+def test_panel_counts_one_round_in_the_singular() -> None:
+    chat = ChatController()
+    chat.turns.append(Turn("hi", stats=Stats(passes=1, rounds=1, drafted=2, accepted=1)))
+
+    panel = SpecPanel(chat, UNICODE).render()
+
+    assert "2.00 in 1 round\n" in panel.plain + "\n"
+
+
+def test_speed_has_no_ratio_where_nothing_was_drafted() -> None:
+    plain = Stats(generated_tokens=20, decode_s=1.0, plain_tokens_per_s=22.0)
+    drafted = replace(plain, rounds=3, drafted=9, accepted=4)
+
+    assert lines.speed(plain, UNICODE).plain == "20.0 tok/s"
+    assert lines.speed(drafted, UNICODE).plain == "20.0 tok/s  plain 22.0 = 0.91×"
+    assert "plain" not in lines.turn_end(Turn("hi", stats=plain), UNICODE).plain

@@ -167,6 +167,25 @@ def test_toggle_draft_turns_auto_on_when_no_drafter_was_loaded() -> None:
     assert (after.word, after.name) == ("ON", "auto")
 
 
+def test_draft_switched_off_gives_no_reason_but_the_person() -> None:
+    noted = replace(DESCRIPTION, drafter="suffix", drafter_note="the draft model is left out")
+    controller, _ = attached(description=noted)
+
+    on, off = controller.draft, controller.toggle_draft()
+
+    assert (on.word, on.name, on.note) == ("ON", "suffix", "the draft model is left out")
+    assert (off.word, off.note) == ("OFF", "")
+
+
+def test_toggle_draft_while_loading_switches_off_and_on_again() -> None:
+    controller = ChatController()
+
+    words = [controller.toggle_draft().word, controller.toggle_draft().word]
+
+    assert words == ["OFF", "ON"]
+    assert controller.options.drafter is None
+
+
 def test_message_sent_while_loading_is_answered_after_it() -> None:
     may_load, lm = threading.Event(), ScriptedLM(["Hello."])
     controller = ChatController(Options(), system="Be brief.")
