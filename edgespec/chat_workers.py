@@ -40,6 +40,10 @@ class Run:
             self.stream.cancel()
 
 
+class _GivenUp(Exception):
+    """Ends a load whose chat was closed: a loader frees what it has when its progress raises."""
+
+
 class Workers:
     """Starts the threads and holds what they have told."""
 
@@ -73,7 +77,7 @@ class Workers:
         self._news.wait()
 
     def close(self, timeout_s: float) -> None:
-        """Wait for the threads; a load that outlives this frees its model when it ends."""
+        """Wait for the threads; a load ends at its next progress, or frees its model at its end."""
         self._is_closed = True
         if self._model is not None:
             self._model.close()
@@ -82,13 +86,20 @@ class Workers:
 
     def _load(self, open_model: OpenModel) -> None:
         try:
-            model = self._model = open_model(lambda progress: self._tell(None, progress))
+            model = self._model = open_model(self._tell_progress)
+        except _GivenUp:
+            return
         except Exception as error:
             self._tell(None, LoadFailed(_as_told(error)))
             return
         if self._is_closed:
             model.close()
         self._tell(None, Loaded(model))
+
+    def _tell_progress(self, progress: LoadProgress) -> None:
+        if self._is_closed:
+            raise _GivenUp
+        self._tell(None, progress)
 
     def _answer(
         self, run: Run, model: LanguageModel, messages: list[Message], options: Options

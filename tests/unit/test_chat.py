@@ -250,3 +250,27 @@ def test_close_frees_a_model_that_finished_loading_too_late() -> None:
     controller.close()
 
     assert lm.is_closed
+
+
+def test_close_gives_up_a_load_at_its_next_progress() -> None:
+    has_begun, is_closing, is_given_up = threading.Event(), threading.Event(), threading.Event()
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        has_begun.set()
+        is_closing.wait()
+        try:
+            tell(LoadProgress("measuring", 0.5))
+        except BaseException:
+            is_given_up.set()
+            raise
+        return ScriptedLM()
+
+    controller = ChatController()
+    controller.load(open_model)
+    has_begun.wait()
+    controller.close(timeout_s=0)
+    is_closing.set()
+    controller.close(timeout_s=10)
+
+    assert is_given_up.is_set()
+    assert controller.drain() == []
