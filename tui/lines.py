@@ -73,7 +73,9 @@ def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
     """`ctx ▓▓░░░░░░ 1.4k/8.2k 17%`; from 80 % with a "!"."""
     counts = f" {thousands(usage.n_tokens)}/{thousands(usage.n_ctx)} {usage.fraction:.0%}"
     words = f"ctx {bar(usage.fraction, glyphs)}{counts}"
-    return Content.styled(f"{words} !", "bold $warning") if usage.is_near_full else Content(words)
+    return (
+        Content.styled(f"{words} !", "bold $text-warning") if usage.is_near_full else Content(words)
+    )
 
 
 def draft_words(chat: ChatController) -> Content:
@@ -85,7 +87,7 @@ def draft_words(chat: ChatController) -> Content:
     draft = chat.draft
     if chat.description is None and draft.word == "ON":
         return Content("")
-    style = {"ON": "bold $success", "OFF": "bold $warning", "NONE": "bold"}[draft.word]
+    style = {"ON": "bold $text-success", "OFF": "bold $text-warning", "NONE": "bold"}[draft.word]
     words = Content.assemble("draft ", (draft.word, style))
     if draft.word == "ON":
         return Content.assemble(words, f" {draft.name}")
@@ -102,7 +104,7 @@ def last_round(turn: Turn, glyphs: Glyphs) -> Content:
         words += [(f"{glyphs.accepted}{_piece(piece, glyphs)}", "underline"), " "]
     if step.accepted < len(pieces):
         refused = _piece(pieces[step.accepted], glyphs)
-        words.append((f"{glyphs.rejected}{refused}", "$warning"))
+        words.append((f"{glyphs.rejected}{refused}", "$text-warning"))
         words.append((f"{glyphs.to}{_piece(turn.own_text, glyphs)}", "bold"))
     return Content.assemble(*words)
 

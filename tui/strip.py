@@ -84,6 +84,6 @@ class SpecStrip(Static):
                 return Content.styled(f"stopping{glyphs.ellipsis}", "bold")
             case "ERROR":
                 what = "the last answer failed" if chat.model else "the model could not be loaded"
-                return Content.styled(what, "bold $error")
+                return Content.styled(what, "bold $text-error")
             case _:
                 return Content("")

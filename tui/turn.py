@@ -20,7 +20,7 @@ TAIL_CHARS = 1200
 
 def error_words(error: EdgespecError) -> Content:
     """`error: sentence`, and the next command below it."""
-    words = Content.assemble(("error: ", "bold $error"), clean(error.message))
+    words = Content.assemble(("error: ", "bold $text-error"), clean(error.message))
     return Content.assemble(words, f"\n{clean(error.hint)}") if error.hint else words
 
 
@@ -96,7 +96,7 @@ class TurnView(Vertical):
 
     def _user_words(self) -> Content:
         label = f"you {self._glyphs.prompt} "
-        return Content.assemble((label, "bold $accent"), clean(self.turn.prompt))
+        return Content.assemble((label, "bold $text-accent"), clean(self.turn.prompt))
 
     async def sync(self) -> None:
         """Draw what came since the last call."""

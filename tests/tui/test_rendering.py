@@ -5,6 +5,7 @@ import pytest
 from edgespec.tui import answer, lines
 from edgespec.tui.glyphs import ASCII, UNICODE
 from edgespec.tui.panel import SpecPanel
+from rich.style import Style
 from textual.content import Content
 
 from edgespec.chat import ChatController, Turn
@@ -281,3 +282,39 @@ def test_speed_has_no_ratio_where_nothing_was_drafted() -> None:
     assert lines.speed(plain, UNICODE).plain == "20.0 tok/s"
     assert lines.speed(drafted, UNICODE).plain == "20.0 tok/s  plain 22.0 = 0.91×"
     assert "plain" not in lines.turn_end(Turn("hi", stats=plain), UNICODE).plain
+
+
+def contrast(style: Style) -> float:
+    """The contrast of a text with its background, 1 to 21 (WCAG 2.2)."""
+    assert style.color is not None
+    assert style.bgcolor is not None
+    lights = []
+    for colour in (style.color, style.bgcolor):
+        parts = [part / 255 for part in colour.get_truecolor()]
+        red, green, blue = (
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        )
+        lights.append(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+def test_coloured_words_stand_out_in_dark_and_light_themes(theme: str) -> None:
+    found: dict[str, float] = {}
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["An answer of a few words."])) as stage:
+            stage.app.theme = theme
+            await stage.say("go")
+            await stage.until_ended()
+            for strip in stage.app.screen._compositor.render_strips():
+                for segment in strip:
+                    word = segment.text.strip()
+                    if segment.style is not None and word in ("you ▸", "ON", "✗it"):
+                        found[word] = contrast(segment.style)
+
+    played(scenario)
+
+    assert sorted(found) == ["ON", "you ▸", "✗it"]
+    # Textual's shades for text have 2.8 and more; its plain colours had 1.3 in the light theme.
+    assert all(ratio >= 2.7 for ratio in found.values()), found
