@@ -102,6 +102,7 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
     from edgespec.cli.pick import pick
 
     picked = pick(flags, screen)
+    screen.status("")  # what was checked would stay below the shell's prompt
     log_to_file(paths.state_dir() / "edgespec.log")
     from edgespec.tui.app import run_chat
 

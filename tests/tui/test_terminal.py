@@ -1,6 +1,7 @@
 """The chat in a child process on a real terminal: what it leaves behind."""
 
 import fcntl
+import hashlib
 import os
 import pty
 import select
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def open_model(tell):
 
 sys.exit(run_chat(open_model, options=Options(), can_color="plain" not in sys.argv))
 """
+ALTERNATE_SCREEN_ON = b"\x1b[?1049h"
 ALTERNATE_SCREEN_OFF = b"\x1b[?1049l"
 MOUSE_OFF = b"\x1b[?1000l"
 
@@ -42,17 +44,17 @@ MOUSE_OFF = b"\x1b[?1000l"
 class Terminal:
     """The child, the terminal's other end, and all that the child wrote."""
 
-    def __init__(self, *arguments: str, **environ: str) -> None:
+    def __init__(self, *arguments: str, program: Sequence[str], **environ: str) -> None:
         self.master, self.slave = pty.openpty()
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.modes = termios.tcgetattr(self.slave)
         self.child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, *arguments],
+            [sys.executable, *program, *arguments],
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,
             cwd=ROOT,
-            env={**os.environ, **environ},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
             start_new_session=True,
         )
         self.written = b""
@@ -88,8 +90,10 @@ class Terminal:
 
 
 @contextmanager
-def terminal(*arguments: str, **environ: str) -> Iterator[Terminal]:
-    started = Terminal(*arguments, **environ)
+def terminal(
+    *arguments: str, program: Sequence[str] = ("-c", CHILD), **environ: str
+) -> Iterator[Terminal]:
+    started = Terminal(*arguments, program=program, **environ)
     try:
         yield started
     finally:
@@ -202,3 +206,25 @@ def test_no_color_writes_no_colour() -> None:
         assert chat.ended() == 0
         assert b"38;2;" not in chat.written
         assert b"48;2;" not in chat.written
+
+
+def test_line_about_checking_the_file_is_erased_before_the_screen_opens(tmp_path: Path) -> None:
+    content = b"GGUF tiny"
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "tiny.gguf").write_bytes(content)
+    (tmp_path / "models.toml").write_text(
+        '[models.tiny]\ntitle = "tiny"\nfile = "tiny.gguf"\nquant = "Q4"\nvocab = "v"\n'
+        f'repo = "o/tiny"\nsize_bytes = {len(content)}\n'
+        f'sha256 = "{hashlib.sha256(content).hexdigest()}"\n'
+    )
+    home = {"EDGESPEC_HOME": str(tmp_path), "SCRIPT_TEXT": ""}
+
+    with terminal("-m", "tiny", program=("tests/cli/scripted_main.py",), **home) as chat:
+        chat.until("READY")
+        chat.type(b"\x11")
+
+        assert chat.ended() == 0
+
+    before = chat.written.partition(ALTERNATE_SCREEN_ON)[0]
+    assert b"checking tiny.gguf" in before
+    assert before.endswith(b"\r\x1b[K")
