@@ -20,6 +20,8 @@ A line that ends with \\ goes on in the next one."""
 
 def repl(screen: Screen, chat: ChatController, *, with_stats: bool) -> None:
     """Talk until /quit or the end of input. Raises: `KeyboardInterrupt` where nothing runs."""
+    if chat.description is not None and (why := chat.description.drafter_note):
+        screen.note(f"draft: {why}")
     screen.note("Type a message, then Enter. /help lists the commands.")
     while (text := _message(screen)) is not None:
         turn = None

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ from click.testing import CliRunner, Result
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import cli
 from edgespec.errors import EdgespecError, ModelFileError
-from tests.scripted import Script, ScriptedLM
+from tests.scripted import DESCRIPTION, Script, ScriptedLM
 
 
 @pytest.fixture
@@ -100,6 +101,14 @@ def test_line_chat_prints_the_answer_that_is_copied(gguf: str) -> None:
     result = talk(gguf, "Hi\n/copy\n", ScriptedLM(["Hello."]))
 
     assert result.stdout == "Hello.\nHello.\n"
+
+
+def test_line_chat_says_why_a_draft_is_left_out(gguf: str) -> None:
+    lm = ScriptedLM(description=replace(DESCRIPTION, drafter="suffix", drafter_note="it costs"))
+
+    result = talk(gguf, "Hi\n", lm)
+
+    assert "draft: it costs\n" in result.stderr
 
 
 def test_line_chat_leaves_at_quit(gguf: str) -> None:
