@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 
 from edgespec.api.types import LanguageModel, Message, Options, Stream
 from edgespec.chat_turns import Loaded, LoadFailed, LoadProgress, Turn, TurnEnded, Update
-from edgespec.errors import EdgespecError
+from edgespec.errors import ContextOverflow, EdgespecError
 from edgespec.events import Done, Stats
 
 logger = logging.getLogger(__name__)
+
+_TOO_LONG = "/new starts a new chat; a larger --ctx holds a longer one"
+"""Of a conversation a person cannot shorten more than the last message."""
 
 OpenModel = Callable[[Callable[[LoadProgress], None]], LanguageModel]
 """Loads the model, telling its progress; runs off the front end's thread."""
@@ -113,6 +116,8 @@ class Workers:
                     if not isinstance(event, Done):
                         self._tell(run.turn, event)
         except Exception as error:
+            if isinstance(error, ContextOverflow) and len(messages) > 1:
+                error = ContextOverflow(error.needed, error.limit, hint=_TOO_LONG)
             stats = run.stream.stats if run.stream is not None else Stats()
             self._tell(run.turn, TurnEnded("error", stats, _as_told(error)))
             return

@@ -274,3 +274,16 @@ def test_close_gives_up_a_load_at_its_next_progress() -> None:
 
     assert is_given_up.is_set()
     assert controller.drain() == []
+
+
+def test_overflow_of_a_conversation_points_to_a_new_chat() -> None:
+    controller, lm = attached("Yes.")
+    controller.send("first")
+    followed(controller)
+    lm.n_tokens = 9214
+
+    turn = controller.send("second")
+    followed(controller)
+
+    assert turn.error is not None
+    assert turn.error.hint == "/new starts a new chat; a larger --ctx holds a longer one"
