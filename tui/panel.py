@@ -6,6 +6,7 @@ from textual.widgets import Static
 from edgespec.chat import ChatController
 from edgespec.chat_turns import ratio
 from edgespec.events import Stats
+from edgespec.text.clean import clean
 
 from . import lines
 from .glyphs import Glyphs
@@ -25,14 +26,15 @@ class SpecPanel(Static):
         """A column of lines."""
         turn = next((t for t in reversed(self._chat.turns) if t.stats.passes), None)
         head = Content.assemble(("SPECULATIVE  ", "bold"), lines.draft_words(self._chat), "\n\n")
+        draft = self._chat.draft
+        note = f"\n\nnote: {clean(draft.note)}" if draft.word == "ON" and draft.note else ""
         if turn is None:
-            return Content.assemble(head, "no answer yet")
+            return Content.assemble(head, "no answer yet", (note, "$text-muted"))
         round_words = lines.last_round(turn, self._glyphs)
         if round_words.plain:
             head = Content.assemble(head, "last round\n", round_words, "\n\n")
-        return Content.assemble(
-            head, *_places(turn.stats, self._glyphs), _figures(turn.stats, self._glyphs)
-        )
+        figures = (*_places(turn.stats, self._glyphs), _figures(turn.stats, self._glyphs))
+        return Content.assemble(head, *figures, (note, "$text-muted"))
 
 
 def _places(stats: Stats, glyphs: Glyphs) -> list[str]:

@@ -242,6 +242,17 @@ def test_note_about_the_draft_leaves_the_last_round_its_place() -> None:
     played(scenario)
 
 
+def test_side_panel_keeps_the_note_about_the_draft() -> None:
+    noted = replace(DESCRIPTION, drafter_note="the draft model is left out")
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(description=noted), size=(120, 34)) as stage:
+            await stage.pilot.press("ctrl+n")
+            await stage.until_shown("note: the draft model is left out")
+
+    played(scenario)
+
+
 def test_drafter_that_is_not_in_force_says_why() -> None:
     lonely = replace(DESCRIPTION, draft=None, drafter="none", drafter_note="vocabularies differ")
 
