@@ -8,6 +8,7 @@ from edgespec.engine.model import Model
 from edgespec.engine.vocab import LlamaVocab
 from tests import tinygguf
 from tests.engine.conftest import TinyModels
+from tests.round_trips import TEXTS
 from tests.tinygguf import BOS, EOS, FIRST_BYTE, IM_END, IM_START, VOCAB
 
 
@@ -20,11 +21,20 @@ def test_vocab_knows_its_size_and_its_bos(vocab: LlamaVocab) -> None:
     assert (vocab.n_tokens, vocab.bos, vocab.eos, vocab.add_bos) == (len(VOCAB), BOS, EOS, True)
 
 
-@pytest.mark.parametrize("text", ["the end", "日本語🦙", "a\n\tb  c", "é\x00ü", " lead", ""])
+@pytest.mark.parametrize("text", TEXTS)
 def test_pieces_of_tokens_are_the_bytes_of_the_text(vocab: LlamaVocab, text: str) -> None:
     tokens = vocab.tokenize(text, parse_special=False)
 
     assert b"".join(vocab.piece(token) for token in tokens) == text.encode()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_continuation_keeps_what_it_begins_with(vocab: LlamaVocab, text: str) -> None:
+    """A space before an answer's first word is the model's own."""
+    before = vocab.tokenize("Say it:", parse_special=False, add_special=True)
+    answer = vocab.tokenize(text, parse_special=False)
+
+    assert b"".join(map(vocab.piece, [*before, *answer])) == b"Say it:" + text.encode()
 
 
 def test_piece_of_a_control_token_is_empty_unless_asked_for(vocab: LlamaVocab) -> None:

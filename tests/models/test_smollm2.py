@@ -15,6 +15,7 @@ from edgespec.api.model import LoadedModel, load
 from edgespec.api.types import Options
 from edgespec.core import Sampling
 from edgespec.events import PromptProgress, Stats
+from tests.round_trips import TEXTS
 
 pytestmark = pytest.mark.models
 ROOT = Path(__file__).parents[2]
@@ -88,6 +89,23 @@ def test_stream_of_symbols_never_splits_a_character(smol: LoadedModel) -> None:
     assert "".join(deltas) == whole
     assert "日本語" in whole
     assert not any("\ufffd" in delta for delta in deltas[:-1])
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_comes_back_from_its_tokens(smol: LoadedModel, text: str) -> None:
+    vocab = smol._engine.vocab
+
+    tokens = vocab.tokenize(text, parse_special=False)
+
+    assert b"".join(map(vocab.piece, tokens)) == text.encode()
+
+
+def test_continuation_keeps_its_leading_space(smol: LoadedModel) -> None:
+    reply = smol.complete("The capital of France is", greedy(4, raw=True))
+
+    pieces = b"".join(map(smol._engine.vocab.piece, reply.tokens))
+    assert reply.text.startswith(" Paris")
+    assert reply.text.encode() == pieces
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 31])
