@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
 from edgespec.errors import UsageError
 
@@ -37,7 +38,10 @@ _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Pat
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.")
 @click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")
 @log_flags
+@click.pass_obj
 def bench(
+    shared: Shared,
+    /,
     target: str,
     draft: str | None,
     drafters: str,
@@ -57,11 +61,10 @@ def bench(
     from edgespec.bench.report import lines, score_line
     from edgespec.bench.score import Score
     from edgespec.bench.suite import prompts
-    from edgespec.cli.render import Screen
     from edgespec.cli.wording import loading_line
     from edgespec.core import Sampling
 
-    screen = Screen()
+    screen = shared.screen
     if json_file is not None and not json_file.parent.is_dir():
         raise UsageError(f"{json_file.parent} is not a folder", hint="--json - prints to stdout")
     names = [name.strip() for name in drafters.split(",") if name.strip()]

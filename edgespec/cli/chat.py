@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from edgespec.cli.doors import Doors
+from edgespec.cli.doors import Doors, Shared
 from edgespec.cli.flags import Flags, chat_flags, log_flags
 from edgespec.cli.logs import log_to_file, show_warnings
 from edgespec.cli.prompt import asked
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 @chat_flags
 @log_flags
 @click.pass_obj
-def chat(doors: Doors, /, **given: Any) -> int:
+def chat(shared: Shared, /, **given: Any) -> int:
     """Chat in the terminal, or answer -p and piped text on stdout.
 
     Without --target it takes a model that is installed, or offers the small
     smollm2-135m. With -p, piped text becomes context before the prompt.
     """
-    flags, screen = Flags(**given), Screen()
+    flags, screen, doors = Flags(**given), shared.screen, shared.doors
     is_line_mode = flags.plain or os.environ.get("TERM") == "dumb"
     question = asked(flags.prompt, reads_stdin=flags.prompt is not None or not flags.plain)
     flags.options()  # a value without a meaning is told before anything is fetched
@@ -102,7 +102,7 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
     from edgespec.cli.pick import pick
 
     picked = pick(flags, screen)
-    screen.status("")  # what was checked would stay below the shell's prompt
+    screen.clear_status()  # what was checked would stay below the shell's prompt
     log_to_file(paths.state_dir() / "edgespec.log")
     from edgespec.tui.app import run_chat
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
 from edgespec.cli.render import Screen
 
@@ -16,16 +17,17 @@ if TYPE_CHECKING:
     "--pair", nargs=2, metavar="TARGET DRAFT", help="Prove that drafting loses nothing with these."
 )
 @log_flags
-def doctor(pair: tuple[str, str] | None) -> int:
+@click.pass_obj
+def doctor(shared: Shared, /, pair: tuple[str, str] | None) -> int:
     """Report build, devices, memory and models; or check a pair of models.
 
     Exits with 1 when something needs mending.
     """
     if pair is not None:
-        return _check_pair(*pair)
+        return _check_pair(shared.screen, *pair)
     from edgespec.doctor import report
 
-    return show(Screen(), report())
+    return show(shared.screen, report())
 
 
 def show(screen: Screen, report: "Report") -> int:
@@ -40,11 +42,10 @@ def show(screen: Screen, report: "Report") -> int:
     return 1 if report.problems else 0
 
 
-def _check_pair(target: str, draft: str) -> int:
+def _check_pair(screen: Screen, target: str, draft: str) -> int:
     from edgespec.pair_proof import prove
     from edgespec.pair_proof_words import lines
 
-    screen = Screen()
     proof = prove(target, draft, progress=lambda phase, share: screen.status(phase))
     for line in lines(proof):
         screen.line(line)

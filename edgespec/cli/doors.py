@@ -1,9 +1,11 @@
-"""The way from the commands to the engine, replaceable as a whole by a test."""
+"""What the commands share: the one screen, and the way to the engine, which a test replaces."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from edgespec.cli.render import Screen
 
 if TYPE_CHECKING:
     from edgespec.api.types import LanguageModel
@@ -52,3 +54,12 @@ class Doors:
     """What the commands call that a test plays itself."""
 
     load: Load = _load
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What every command of this process gets from click."""
+
+    screen: Screen
+    """The only one: a second would not know of a status line that the first has shown."""
+    doors: Doors

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from edgespec.cli.doors import Shared
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ def _log_at(level: str) -> Callable[[click.Context, click.Parameter, bool], None
         if is_set:
             from edgespec.cli.logs import log_to_stderr
 
-            log_to_stderr(level)
+            shared: Shared = ctx.obj
+            log_to_stderr(level, shared.screen)
 
     return act

@@ -5,32 +5,43 @@ person, and what is logged as an error also comes as an exception.
 """
 
 import logging
-import sys
+from contextlib import suppress
 from pathlib import Path
 
-from edgespec.cli.render import Screen
+from edgespec.cli.render import ReaderGone, Screen
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
-class _Notes(logging.Handler):
-    """Shows a warning as a note among the other talk on stderr."""
+class _OnScreen(logging.Handler):
+    """Shows records among the other talk on stderr."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__()
         self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(ReaderGone):  # the command meets it too, in a thread that can end
+            self._screen.note(self.format(record))
+
+
+class _Records(_OnScreen):
+    """Shows whole records, as -v asks."""
+
+
+class _Notes(_OnScreen):
+    """Shows a warning as a note."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(screen)
         self.addFilter(
             lambda record: (
                 record.levelno == logging.WARNING and not record.name.startswith("edgespec.llama")
             )
         )
 
-    def emit(self, record: logging.LogRecord) -> None:
-        self._screen.note(f"note: {record.getMessage()}")
-
-
-class _Records(logging.StreamHandler):  # type: ignore[type-arg]
-    """Shows whole records, as -v asks."""
+    def format(self, record: logging.LogRecord) -> str:
+        return f"note: {record.getMessage()}"
 
 
 def show_warnings(screen: Screen) -> None:
@@ -42,13 +53,13 @@ def show_warnings(screen: Screen) -> None:
         logger.addHandler(_Notes(screen))
 
 
-def log_to_stderr(level: str) -> None:
+def log_to_stderr(level: str, screen: Screen) -> None:
     """Show edgespec's and llama.cpp's records from `level` on; the lower of two levels wins."""
     logger = logging.getLogger("edgespec")
     if logger.level == logging.DEBUG:
         return
     _drop(logger, _Records)
-    handler = _Records(sys.stderr)
+    handler = _Records(screen)
     handler.setFormatter(logging.Formatter(_FORMAT))
     if level != "DEBUG":  # a hundred lines of metadata for every load
         handler.addFilter(lambda r: r.levelno >= logging.WARNING or not _is_native(r))

@@ -6,13 +6,14 @@ what it needs when it runs (numpy 90 ms, Textual 250 ms, llama.cpp 200 ms of CPU
 
 import importlib
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from edgespec import __version__
-from edgespec.cli.doors import Doors
+from edgespec.cli.doors import Doors, Shared
 from edgespec.cli.interrupts import Terminated, unwind_on_sigterm
 from edgespec.cli.render import (
     ReaderGone,
@@ -72,6 +73,13 @@ class _Edgespec(click.Group):
             raise EdgespecUsage(f"there is no command '{args[0]}'", hint)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        finally:  # before click itself ends the line of an interrupted command
+            shared: Shared = ctx.obj
+            shared.screen.clear_status()
+
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> None:
@@ -102,11 +110,16 @@ def main(arguments: Sequence[str] | None = None, *, doors: Doors | None = None) 
     try:
         cli.main(arguments, obj=doors)
     except SystemExit as end:
-        if end.code in (INTERRUPTED, TERMINATED):
+        if isinstance(end.code, int) and _has_daemons():
             # Everything was closed in order, except a model still loading: native code does not
             # end because the interpreter does.
             leave(end.code)
         raise
+
+
+def _has_daemons() -> bool:
+    """Whether a thread that nobody waits for outlives the command."""
+    return any(thread.daemon for thread in threading.enumerate())
 
 
 def _run(group: click.Group, arguments: list[str], doors: Doors) -> int:
@@ -114,21 +127,22 @@ def _run(group: click.Group, arguments: list[str], doors: Doors) -> int:
     screen = Screen()
     try:
         unwind_on_sigterm()
-        return _ended(screen, group, arguments, doors)
+        return _ended(Shared(screen, doors), group, arguments)
     except ReaderGone:
         drop_output()
         return 0
 
 
-def _ended(screen: Screen, group: click.Group, arguments: list[str], doors: Doors) -> int:
+def _ended(shared: Shared, group: click.Group, arguments: list[str]) -> int:
     """Run the command and say how it ended. Returns: the exit code."""
+    screen = shared.screen
     try:
         result = click.Group.main(
-            group, arguments, prog_name="edgespec", standalone_mode=False, obj=doors
+            group, arguments, prog_name="edgespec", standalone_mode=False, obj=shared
         )
         return result if isinstance(result, int) else 0
     except EdgespecError as error:
-        _show_traceback(arguments)
+        _show_traceback(screen, arguments)
         screen.error(error.message, error.hint)
         return error.exit_code
     except click.UsageError as error:
@@ -144,7 +158,7 @@ def _ended(screen: Screen, group: click.Group, arguments: list[str], doors: Door
     except ReaderGone:
         raise
     except Exception as error:
-        _show_traceback(arguments)
+        _show_traceback(screen, arguments)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         again = "" if "--debug" in arguments else "the same command with --debug shows where"
         screen.error(f"a fault of edgespec's own: {what}", again)
@@ -167,8 +181,8 @@ def _ask_hint(words: str) -> str:
     return f'to ask the model, say: edgespec -p "{words}"'
 
 
-def _show_traceback(arguments: list[str]) -> None:
+def _show_traceback(screen: Screen, arguments: list[str]) -> None:
     if "--debug" in arguments:
         import traceback
 
-        Screen().note(traceback.format_exc().rstrip())
+        screen.note(traceback.format_exc().rstrip())

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
 from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
@@ -24,12 +25,13 @@ def models(ctx: click.Context) -> None:
 
 @models.command("ls")
 @log_flags
-def models_ls() -> None:
+@click.pass_obj
+def models_ls(shared: Shared, /) -> None:
     """List the catalogue; * marks what is on this machine."""
     from edgespec.catalogue import load_catalogue
     from edgespec.store import gigabytes, list_installed
 
-    screen, catalogue = Screen(), load_catalogue()
+    screen, catalogue = shared.screen, load_catalogue()
     here = {found.spec.id: found for found in list_installed(catalogue)}
     id_width = max(len(spec.id) for spec in catalogue)
     quant_width = max(len(spec.quant) for spec in catalogue)
@@ -48,11 +50,12 @@ def models_ls() -> None:
 @models.command("rm")
 @click.argument("name", metavar="ID")
 @log_flags
-def models_rm(name: str) -> None:
+@click.pass_obj
+def models_rm(shared: Shared, /, name: str) -> None:
     """Delete a model's file from this machine."""
     from edgespec.store import gigabytes, remove
 
-    screen = Screen()
+    screen = shared.screen
     removed = remove(_spec(screen, name))
     for path in removed.paths:
         screen.line(f"deleted {path}")
@@ -63,12 +66,13 @@ def models_rm(name: str) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--offline", is_flag=True, help="Use no network: only check what is here.")
 @log_flags
-def pull(name: str, offline: bool) -> None:
+@click.pass_obj
+def pull(shared: Shared, /, name: str, offline: bool) -> None:
     """Get a model of the catalogue onto this machine, checked by size and hash."""
     from edgespec.cli.fetch import Shown, fetch
     from edgespec.store import installed
 
-    screen = Screen()
+    screen = shared.screen
     spec = _spec(screen, name)
     if path := installed(spec, Shown(screen)):
         screen.note(f"{spec.id} is here already: {path}")
@@ -93,11 +97,12 @@ def _spec(screen: Screen, name: str) -> "ModelSpec":
 
 @click.command("paths")
 @log_flags
-def paths() -> None:
+@click.pass_obj
+def paths(shared: Shared, /) -> None:
     """Show where edgespec keeps its files."""
     from edgespec import paths as folders
 
-    screen = Screen()
+    screen = shared.screen
     for name, path in (
         ("config", folders.config_dir()),
         ("models", folders.models_dir()),

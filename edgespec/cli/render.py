@@ -8,6 +8,7 @@ import importlib
 import os
 import shutil
 import sys
+import threading
 from typing import NoReturn, TextIO
 
 from edgespec.text.clean import CleanStream, clean
@@ -18,7 +19,7 @@ class ReaderGone(Exception):
 
 
 class Screen:
-    """stdout and stderr of one command.
+    """stdout and stderr of one process; log records come from any thread.
 
     Output never fails on an encoding (a character it lacks is written as its escape). What goes
     to a terminal is stripped of control characters; a pipe or a file gets the text as it is.
@@ -33,6 +34,7 @@ class Screen:
         self._held = ""
         self._cleaner = CleanStream()
         self._has_status = False
+        self._lock = threading.RLock()
 
     @property
     def is_out_terminal(self) -> bool:
@@ -80,8 +82,16 @@ class Screen:
         if not self.is_err_terminal or os.environ.get("TERM") == "dumb":
             return
         width = shutil.get_terminal_size().columns
-        self._write_err(clean(text)[: width - 1])
-        self._has_status = True
+        with self._lock:
+            self._write_err(clean(text)[: width - 1])
+            self._has_status = True
+
+    def clear_status(self) -> None:
+        """Take the status line away: before others write to the terminal, and at the end."""
+        with self._lock:
+            if self._has_status:
+                self._has_status = False
+                _write(self._err, "\r\x1b[K")
 
     def ask(self, question: str) -> bool:
         """Whether the person at the terminal agrees; Enter means yes, end of input no."""
@@ -94,7 +104,7 @@ class Screen:
 
         Piped lines are read without showing the prompt.
         """
-        self._erase_status()
+        self.clear_status()
         is_typed = sys.stdin.isatty()
         if is_typed:
             with contextlib.suppress(ImportError):  # not on Windows: there the console edits
@@ -105,17 +115,14 @@ class Screen:
             return None
 
     def _write_out(self, text: str) -> None:
-        self._erase_status()
-        _write(self._out, text)
+        with self._lock:
+            self.clear_status()
+            _write(self._out, text)
 
     def _write_err(self, text: str) -> None:
-        self._erase_status()
-        _write(self._err, text)
-
-    def _erase_status(self) -> None:
-        if self._has_status:
-            self._has_status = False
-            _write(self._err, "\r\x1b[K")
+        with self._lock:
+            self.clear_status()
+            _write(self._err, text)
 
 
 def open_standard_streams() -> None:

@@ -1,15 +1,35 @@
 """The `edgespec` command with a scripted model behind it, for tests that need a real process.
 
-SCRIPT_TEXT is the answer; SCRIPT_HOLD_AT holds the stream there until it is cancelled.
+SCRIPT_TEXT is the answer; SCRIPT_HOLD_AT holds the stream there until it is cancelled. SCRIPT_LOAD
+makes loading end at 40 %: "fail" with an error, "hold" never. SCRIPT_AT_EXIT is printed when the
+interpreter shuts down in order.
 """
 
+import atexit
 import os
+import threading
+from collections.abc import Callable
 
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import main
+from edgespec.errors import DoesNotFit
 from tests.scripted import Script, ScriptedLM
 
 _hold_at = os.environ.get("SCRIPT_HOLD_AT")
-_script = Script(os.environ["SCRIPT_TEXT"], hold_at=int(_hold_at) if _hold_at else None)
+_script = Script(os.environ.get("SCRIPT_TEXT", ""), hold_at=int(_hold_at) if _hold_at else None)
 
-main(doors=Doors(load=lambda *_, **__: ScriptedLM([_script])))
+
+def _load(*_: object, progress: Callable[[str, float], None], **__: object) -> ScriptedLM:
+    how = os.environ.get("SCRIPT_LOAD")
+    if how:
+        progress("loading m", 0.4)
+    if how == "fail":
+        raise DoesNotFit("memory is short")
+    if how == "hold":
+        threading.Event().wait()
+    return ScriptedLM([_script])
+
+
+if _last_words := os.environ.get("SCRIPT_AT_EXIT"):
+    atexit.register(print, _last_words, flush=True)
+main(doors=Doors(load=_load))

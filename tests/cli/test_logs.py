@@ -28,7 +28,7 @@ def test_native_warning_and_error_are_no_notes(capsys: pytest.CaptureFixture[str
 
 
 def test_warning_is_shown_once_when_records_are(capsys: pytest.CaptureFixture[str]) -> None:
-    log_to_stderr("INFO")
+    log_to_stderr("INFO", Screen())
     show_warnings(Screen())
 
     OWN.warning("slow")
@@ -37,7 +37,7 @@ def test_warning_is_shown_once_when_records_are(capsys: pytest.CaptureFixture[st
 
 
 def test_native_chatter_is_kept_for_debug(capsys: pytest.CaptureFixture[str]) -> None:
-    log_to_stderr("INFO")
+    log_to_stderr("INFO", Screen())
 
     NATIVE.info("general.architecture = llama")
     NATIVE.warning("n_ctx_seq < n_ctx_train")
@@ -47,8 +47,8 @@ def test_native_chatter_is_kept_for_debug(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_lower_of_two_levels_wins(capsys: pytest.CaptureFixture[str]) -> None:
-    log_to_stderr("DEBUG")
-    log_to_stderr("INFO")
+    log_to_stderr("DEBUG", Screen())
+    log_to_stderr("INFO", Screen())
 
     NATIVE.debug("detail")
 
@@ -58,7 +58,7 @@ def test_lower_of_two_levels_wins(capsys: pytest.CaptureFixture[str]) -> None:
 def test_records_go_to_the_file_while_the_screen_is_taken(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    log_to_stderr("INFO")
+    log_to_stderr("INFO", Screen())
 
     log_to_file(tmp_path / "state" / "edgespec.log")
     OWN.info("loaded")

