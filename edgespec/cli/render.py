@@ -83,8 +83,9 @@ class Screen:
             return
         width = shutil.get_terminal_size().columns
         with self._lock:
-            self._write_err(clean(text)[: width - 1])
-            self._has_status = True
+            self.clear_status()
+            self._has_status = True  # first: a signal may cut off what follows
+            _write(self._err, clean(text)[: width - 1])
 
     def clear_status(self) -> None:
         """Take the status line away: before others write to the terminal, and at the end."""
