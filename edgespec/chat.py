@@ -116,6 +116,14 @@ class ChatController:
         self._run.stop()
         return True
 
+    def withdraw(self) -> str:
+        """Take back the message that waits for the model. Returns: its text; empty: none waits."""
+        waiting = next((turn for turn in self.turns if turn.status == "queued"), None)
+        if waiting is None:
+            return ""
+        self.turns.remove(waiting)
+        return waiting.prompt
+
     def clear(self) -> None:
         """Begin a new conversation; an answer under way is abandoned."""
         if self._run is not None:

@@ -24,6 +24,12 @@ class Feed:
         """Show a turn that was just sent."""
         self._view = await self._log.add_turn(turn)
 
+    async def take_back(self) -> None:
+        """Remove the live turn from the screen: its message was withdrawn."""
+        view, self._view = self._view, None
+        if view is not None:
+            await view.remove()
+
     def forget(self) -> None:
         """Draw the live turn no further: the chat was cleared."""
         self._view = None
@@ -54,10 +60,8 @@ class Feed:
         return view.turn.prompt if view.turn.error is not None else ""
 
     async def _draw_failed_load(self, failed: LoadFailed) -> str:
-        view, self._view = self._view, None
+        prompt = self._view.turn.prompt if self._view is not None else ""
         await self._log.add_notice(error_words(failed.error), is_error=True)
         await self._log.add_notice("Enter tries again, Ctrl+Q quits")
-        if view is None:
-            return ""
-        await view.remove()
-        return view.turn.prompt
+        await self.take_back()
+        return prompt

@@ -177,7 +177,7 @@ def turn_end(turn: Turn, glyphs: Glyphs) -> Content:
     """`41.8 tok/s · 2.06× plain · first 0.31 s · 186 tok · accept 61% (132/216)`."""
     stats, parts = turn.stats, []
     if turn.status == "queued":
-        parts.append("[waits for the model]")
+        parts.append("[waits for the model; Esc takes it back]")
     if turn.is_replaced:
         parts.append("[replaced]")
     if turn.status == "stopped":

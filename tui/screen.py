@@ -122,7 +122,8 @@ class ChatScreen(Screen[None]):
             await self._log.add_notice(clean(parsed.sentence), is_error=True)
             return
         if not isinstance(parsed, Command) and not self._chat.can_send:
-            self.notify("still busy: Esc stops the answer; your text stays here", timeout=4)
+            what = "stops the answer" if self._chat.is_answering else "takes back what waits"
+            self.notify(f"still busy: Esc {what}; your text stays here", timeout=4)
             return
         self._prompt.remember(message.text)
         self._prompt.text = ""
@@ -177,9 +178,13 @@ class ChatScreen(Screen[None]):
         self._commands.update("\n".join(rows))
         self._commands.display = bool(rows)
 
-    def action_escape(self) -> None:
-        """Stop the answer, else go to the prompt."""
-        if self._chat.stop():
+    async def action_escape(self) -> None:
+        """Take back a message that waits, stop the answer, else go to the prompt."""
+        if waiting := self._chat.withdraw():
+            await self.feed.take_back()
+            if not self._prompt.text:
+                self._prompt.put(waiting)
+        elif self._chat.stop():
             self._refresh_chrome()
         else:
             self._prompt.focus()

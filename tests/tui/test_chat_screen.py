@@ -145,6 +145,30 @@ def test_message_typed_while_loading_is_answered() -> None:
     played(scenario)
 
 
+def test_escape_takes_back_a_message_that_waits_for_the_model() -> None:
+    may_load, model = threading.Event(), ScriptedLM()
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        may_load.wait()
+        return model
+
+    async def scenario() -> None:
+        async with staged() as stage:
+            stage.chat.load(open_model)
+            await stage.say("too early")
+            await stage.until_shown("Esc takes it back")
+            await stage.pilot.press("escape")
+            await stage.until(lambda: stage.prompt.text == "too early")
+            may_load.set()
+            await stage.until_shown("READY")
+
+            assert "you ▸" not in stage.text()
+
+    played(scenario)
+
+    assert model.requests == []
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 34)])
 def test_loading_is_shown_at_every_width(size: tuple[int, int]) -> None:
     may_load = threading.Event()
@@ -161,7 +185,7 @@ def test_loading_is_shown_at_every_width(size: tuple[int, int]) -> None:
             await stage.until_shown("measuring ▓▓▓▓░░░░ 50%")
 
             assert "draft NONE" not in stage.text()
-            assert "[waits for the model]" in stage.text()
+            assert "[waits for the model" in stage.text()
             may_load.set()
             await stage.until_ended()
             assert "waits for the model" not in stage.text()
