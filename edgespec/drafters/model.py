@@ -1,7 +1,7 @@
 """A smaller model of the same vocabulary as a drafter (Leviathan et al. 2023, arXiv 2211.17192).
 
-Owns what the draft model reads and how far it drafts; its `Session` owns the cache. There is no
-catching up by hand: `forward` decodes what is not resident, so refused tokens cost nothing and
+Owns how far it drafts, and when it gives up; its `Session` owns the cache. There is no catching
+up by hand: `forward` decodes what is not resident, so refused tokens cost nothing and
 accepted ones are there already.
 """
 
@@ -12,17 +12,12 @@ import numpy as np
 
 from edgespec.core import Constraint, Dist, Draft, Row, Sampler, Session, Tokens
 from edgespec.drafters import DrafterInputs
+from edgespec.drafters.reading import Reading
+from edgespec.drafters.record import Record
 from edgespec.errors import EngineError
 
 _log = logging.getLogger(__name__)
 
-_WINDOW = 512
-"""Most tokens read to begin a conversation, or to take it up again. With Qwen2.5-Coder-0.5B for
-1.5B on a code edit with an 833-token prompt, 64, 128, 256, 512 and all tokens give 0.67, 0.75,
-0.92, 0.90, 0.96 of the greedy tokens; on summaries and fixes 256 of 362 lose 0.05 to 0.16."""
-_SLICE = 128
-"""Most tokens read in one step: a longer way is spread over steps that draft nothing, so that
-an answer starts at once and a cancelled one ends soon."""
 _CONFIDENCE = 0.3
 """Least estimated probability that all tokens of a draft are accepted. Replayed on greedy answers
 of Qwen2.5-Coder-1.5B/0.5B, 0.3 was the best or within 1.5 % of it for draft steps of 12 %, 30 %
@@ -39,13 +34,11 @@ _RIVALS = 1024
 class ModelDrafter:
     """Drafts what a draft model would say, as far as that model is sure.
 
-    The length is decided before a token is drawn, by the shape of its distribution: a drawn token
-    is never dropped, which keeps sampled drafts exact.
+    What it drafts follows from the context since the request began, and the sampler; a sampler
+    stands for its request. The length is decided before a token is drawn, by the shape of its
+    distribution: a drawn token is never dropped, which keeps sampled drafts exact.
 
-    The draft model reads the first token and a window that begins at most `_WINDOW` tokens back
-    and then grows with the conversation; it begins anew, that far back, when more than that is
-    unread (a long new turn, another conversation) or its context is full. So any context can be
-    drafted for, and reading costs at most `_WINDOW` tokens at a time.
+    Any context can be drafted for: the draft model reads a window of it (`reading.Reading`).
     """
 
     name = "model"
@@ -57,9 +50,13 @@ class ModelDrafter:
         self._session: Session = inputs.session
         self._n_vocab = inputs.n_vocab
         self._is_eog = inputs.is_eog
-        self._window = min(_WINDOW, self._session.n_ctx // 2)
-        self._start = 0
+        self._reading = Reading(self._session)
+        self._record = Record()
         self._failures = 0
+        self._sampler: Sampler | None = None
+        self._context: Tokens = np.empty(0, np.int32)
+        self._drafted: tuple[int, ...] = ()
+        """After `_context`; what became of them shows in the next one."""
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """At most k tokens with their distributions; without these if all are point masses.
@@ -67,43 +64,44 @@ class ModelDrafter:
         Fewer when the model is not sure, an end of generation was drawn (it is kept), or a decode
         failed; none while the model still reads the context.
         """
+        if not self.note:
+            self._follow(context, sampler)
         if k == 0 or self.note:
             return Draft()
         tokens: list[int] = []
         dists: list[Dist] = []
         try:
-            read = self._windowed(context, k)
-            if self._has_read(read):
+            read = self._reading.step(self._legible(context), k)
+            if read is not None:
                 for token, q in self._drawn(context, read, k, sampler):
                     tokens.append(token)
                     dists.append(q)
             self._failures = 0
         except EngineError as fault:
             self._failed(fault)
+        self._drafted = tuple(tokens)
         if all(len(q.ids) == 1 for q in dists):
             return Draft(tuple(tokens))
         return Draft(tuple(tokens), tuple(dists))
 
-    def _windowed(self, context: Tokens, k: int) -> Tokens:
-        """What the model is to read of `context`."""
-        if self._session.n_vocab < self._n_vocab:  # a padding id that it lacks becomes any other
-            context = np.minimum(context, self._session.n_vocab - 1)
-        read = _from(context, self._start)
-        resident = self._session.resident_prefix(read)
-        unread = len(read) - resident
-        is_other = resident <= 1 or len(context) <= self._start
-        if is_other or unread > self._window or len(read) + k > self._session.n_ctx:
-            self._start = max(0, len(context) - self._window)
-            read = _from(context, self._start)
-        return read
+    def _follow(self, context: Tokens, sampler: Sampler) -> None:
+        """Begin a request, or learn what became of the last draft."""
+        n = len(self._context)
+        if sampler is not self._sampler or not np.array_equal(context[:n], self._context):
+            self._reading.begin(context)
+        elif len(context) > n and self._drafted:
+            self._record.add(self._drafted, context[n:].tolist())
+            if verdict := self._record.verdict:
+                self._give_up(verdict)
+        self._sampler = sampler
+        self._context = context.copy()  # the caller's array may be a view of what grows on
+        self._drafted = ()
 
-    def _has_read(self, read: Tokens) -> bool:
-        """Whether `read` is resident but for one slice; else read a slice of it."""
-        resident = self._session.resident_prefix(read)
-        if len(read) - resident <= _SLICE:
-            return True
-        self._session.forward(read[: resident + _SLICE], n_logits=0)
-        return False
+    def _legible(self, context: Tokens) -> Tokens:
+        """`context` in the draft model's vocabulary: a padding id that it lacks becomes another."""
+        if self._session.n_vocab >= self._n_vocab:
+            return context
+        return np.minimum(context, self._session.n_vocab - 1)
 
     def _drawn(
         self, context: Tokens, read: Tokens, k: int, sampler: Sampler
@@ -130,8 +128,11 @@ class ModelDrafter:
         self._failures += 1
         _log.warning("the draft model failed: %s", fault)
         if self._failures == _FAILURES:
-            self.note = f"the draft model failed {_FAILURES} times in a row: {fault}"
-            _log.warning("drafting with the model is off: %s", self.note)
+            self._give_up(f"the draft model failed {_FAILURES} times in a row: {fault}")
+
+    def _give_up(self, reason: str) -> None:
+        self.note = reason
+        _log.warning("drafting with the model is off: %s", reason)
 
 
 def fitted(row: Row, n_vocab: int) -> Row:
@@ -164,8 +165,3 @@ def top_probability(row: Row, q: Dist, constraint: Constraint | None = None) -> 
     peak = row[near].max(initial=chosen)
     share = np.exp(chosen - peak)
     return float(share / max(share, np.exp(row[near] - peak).sum()))
-
-
-def _from(context: Tokens, start: int) -> Tokens:
-    """The window from `start` on, behind the first token: many models need their BOS."""
-    return context if start <= 1 else np.concatenate((context[:1], context[start:]))

@@ -92,7 +92,7 @@ class Snapshot:
         self._saved: dict[int, bytes] = {}
         self._held: set[int] = set()
         """Those of the saved states that outlive the others: ends of prompts."""
-        self._was_cut = self._is_base = False
+        self._was_cut = self._was_read = self._is_base = False
         self._n_native = 0
         """How many of the last tokens can be taken back natively: within one decode, once."""
 
@@ -131,7 +131,9 @@ class Snapshot:
             self._save(n)
         # A draft model takes the context up by such a decode, then appends token by token, and
         # what was refused of that goes again.
-        self._is_base = n_doubtful == 0 and (n_rows > 1 or self._was_cut)
+        is_taken_up = n_rows > 1 or self._was_cut or self._was_read
+        self._is_base = n_doubtful == 0 and is_taken_up
+        self._was_read = n_doubtful < 0
 
     def _save(self, n: int) -> None:
         if n > 0 and n not in self._saved:

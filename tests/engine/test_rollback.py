@@ -90,6 +90,20 @@ def test_tokens_drafted_one_by_one_are_taken_back_cheaply(open_session: Opener, 
 
 
 @pytest.mark.parametrize("name", ["mamba", "lfm2"])
+def test_text_read_before_its_last_token_is_come_back_to(open_session: Opener, name: str) -> None:
+    session = open_session(name)
+    context, draft = tokens_of(40), tokens_of(3, seed=1)
+    session.forward(context[:-1], n_logits=0)
+    session.forward(context, n_logits=1)
+    for n in range(1, 4):
+        session.forward(np.concatenate([context, draft[:n]]), n_logits=1)
+
+    refused = session.forward(np.concatenate([context, tokens_of(1, seed=2)]), n_logits=1)
+
+    assert refused.n_decoded == 1
+
+
+@pytest.mark.parametrize("name", ["mamba", "lfm2"])
 def test_held_text_is_come_back_to_from_afar(open_session: Opener, name: str) -> None:
     session, fresh = open_session(name), open_session(name, rollback="replay")
     prompt = tokens_of(100)

@@ -5,15 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from edgespec.control import Fixed
 from edgespec.core import Dist, Draft, Mask, Row, Sampling, Tokens
+from edgespec.decode import Request, speculate
 from edgespec.drafters import DrafterInputs
-from edgespec.drafters import model as model_module
 from edgespec.drafters.model import ModelDrafter, fitted, top_probability
+from edgespec.drafters.reading import WINDOW
+from edgespec.drafters.record import Record
+from edgespec.events import Step
 from edgespec.sampling.sampler import RequestSampler
 from tests.fakes import NumpyLM, tokens_of
 
 N_VOCAB = 8
 GREEDY = Sampling()
+SAMPLER = RequestSampler(GREEDY, N_VOCAB)
 PROMPT = [1, 2, 3, 4, 5]
 
 
@@ -29,7 +34,9 @@ def model_drafter(lm: NumpyLM, eog: int = -1, n_vocab: int = N_VOCAB) -> ModelDr
 def draft_of(
     drafter: ModelDrafter, context: list[int], k: int = 4, params: Sampling = GREEDY
 ) -> Draft:
-    return drafter.draft(tokens_of(*context), k, RequestSampler(params, N_VOCAB))
+    """Of one request when greedy, of a request of its own otherwise."""
+    sampler = SAMPLER if params is GREEDY else RequestSampler(params, N_VOCAB)
+    return drafter.draft(tokens_of(*context), k, sampler)
 
 
 def long_text(n: int) -> list[int]:
@@ -208,7 +215,7 @@ def test_only_a_window_of_a_very_long_context_is_read() -> None:
     drafts = [draft_of(drafter, context) for _ in range(8)]
 
     assert list(drafts[-1].tokens) == lm.greedy(context, 4)
-    assert lm.n_decoded < model_module._WINDOW + 8 * 8
+    assert lm.n_decoded < 2 * WINDOW + 8 * 8
 
 
 def test_long_new_turn_is_read_from_a_window_back() -> None:
@@ -219,7 +226,48 @@ def test_long_new_turn_is_read_from_a_window_back() -> None:
     drafts = [draft_of(drafter, context) for _ in range(8)]
 
     assert list(drafts[-1].tokens) == lm.greedy(context, 4)
-    assert lm.n_decoded < 100 + model_module._WINDOW + 9 * 8
+    assert lm.n_decoded < 100 + 2 * WINDOW + 9 * 8
+
+
+def test_request_is_drafted_for_alike_whatever_is_resident() -> None:
+    """Lengths decide in which step the model has read enough; else a seed would not decide."""
+    drafter, context = model_drafter(sure_lm()), long_text(400)
+
+    cold, warm = (drafted_by(drafter, context) for _ in range(2))
+    draft_of(drafter, PROMPT)
+    after_another = drafted_by(drafter, context)
+
+    assert [len(tokens) for tokens in cold[:4]] == [0, 0, 0, 4]
+    assert cold == warm == after_another
+
+
+def test_repeated_request_reads_nothing_anew() -> None:
+    lm = sure_lm()
+    drafter, context = model_drafter(lm), long_text(400)
+    drafted_by(drafter, context)
+    before = lm.n_decoded
+
+    drafted_by(drafter, context)
+
+    assert lm.n_decoded - before < 8 * 6
+
+
+def test_next_turn_reads_only_what_is_new() -> None:
+    lm = sure_lm(n_ctx=4096)
+    drafter, context = model_drafter(lm), long_text(1200)
+    for _ in range(6):
+        drafted_by(drafter, context)
+    before = lm.n_decoded
+
+    drafted_by(drafter, [*context, *long_text(100)])
+
+    assert lm.n_decoded - before < 100 + 8 * 6
+
+
+def drafted_by(drafter: ModelDrafter, context: list[int]) -> list[tuple[int, ...]]:
+    """The drafts of a request's first 8 steps, each of which commits one token."""
+    sampler = RequestSampler(GREEDY, N_VOCAB)
+    return [drafter.draft(tokens_of(*context, *[0] * n), 4, sampler).tokens for n in range(8)]
 
 
 def test_nothing_is_read_when_k_is_0() -> None:
@@ -250,10 +298,12 @@ def test_window_begins_with_the_first_token_of_the_context() -> None:
     lm = sure_lm(n_ctx=64)
     context = [7, *long_text(200)]
 
-    draft_of(model_drafter(lm), context)
+    draft = draft_of(model_drafter(lm), context)
 
+    window = lm._resident[1 : 1 - len(draft)]  # its last token was not fed
     assert lm._resident[0] == 7
-    assert lm._resident[1:33] == context[-32:]
+    assert window == context[-len(window) :]
+    assert 21 <= len(window) < 42
 
 
 def test_other_short_conversation_is_read_from_its_start_after_a_long_one() -> None:
@@ -267,7 +317,7 @@ def test_other_short_conversation_is_read_from_its_start_after_a_long_one() -> N
 
 
 def test_draft_keeps_what_was_drawn_when_a_decode_fails(caplog: pytest.LogCaptureFixture) -> None:
-    lm = sure_lm(faults=(2,))
+    lm = sure_lm(faults=(3,))
     drafter = model_drafter(lm)
 
     with caplog.at_level(logging.ERROR):
@@ -288,12 +338,90 @@ def test_drafter_works_again_after_a_failed_decode() -> None:
 
 
 def test_drafter_forgives_failures_that_are_not_in_a_row() -> None:
-    lm = sure_lm(faults=(0, 1, 6, 7, 12, 13))
+    lm = sure_lm(faults=(0, 1, 7, 8, 13, 14))
     drafter = model_drafter(lm)
 
     drafted = [len(draft_of(drafter, PROMPT)) for _ in range(9)]
 
     assert drafted == [0, 0, 4, 0, 0, 4, 0, 0, 4]
+    assert drafter.note == ""
+
+
+class ShuffledLM(NumpyLM):
+    """As sure of itself as the other, and never right."""
+
+    def row(self, tokens: Sequence[int]) -> Row:
+        return np.roll(super().row(tokens), 1)
+
+
+def answered(drafter: ModelDrafter, n_tokens: int) -> list[Step]:
+    """The steps of a greedy answer by a sure target."""
+    request = Request(
+        prompt=tokens_of(*PROMPT),
+        sampler=RequestSampler(GREEDY, N_VOCAB),
+        max_tokens=n_tokens,
+        ends=lambda token, source: False,
+        is_eog=lambda token: False,
+        is_cancelled=lambda: False,
+    )
+    return list(speculate(sure_lm(), {"model": drafter}, Fixed("model", 4), request))
+
+
+def test_drafter_gives_up_when_the_target_accepts_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lm = ShuffledLM(N_VOCAB, scale=60.0)
+    drafter = model_drafter(lm)
+
+    steps = answered(drafter, 60)
+    n_decoded = lm.n_decoded
+    later = answered(drafter, 20)
+
+    assert [token for step in steps for token in step.tokens] == sure_lm().greedy(PROMPT, 60)
+    assert sum(step.drafted for step in steps) == 100
+    assert sum(step.drafted for step in later) == 0
+    assert lm.n_decoded == n_decoded
+    assert "accepted 0 of the draft model's last 100 tokens" in drafter.note
+    assert len(caplog.records) == 1
+
+
+def test_drafter_goes_on_while_one_token_in_ten_is_accepted() -> None:
+    record = Record()
+
+    for _ in range(20):
+        record.add((1, 2, 3, 4, 5, 6, 7, 8, 9, 10), (1, 0))
+    is_sound = not record.verdict
+    record.add((1,) * 10, (0,))
+
+    assert is_sound
+    assert "accepted 9 of" in record.verdict
+
+
+def test_drafter_is_not_judged_by_a_few_tokens() -> None:
+    record = Record()
+
+    record.add((1,) * 99, (0,))
+
+    assert record.verdict == ""
+
+
+def test_drafter_that_agrees_keeps_drafting() -> None:
+    drafter = model_drafter(sure_lm())
+
+    steps = answered(drafter, 400)
+
+    assert drafter.note == ""
+    assert all(step.drafted for step in steps[:-1])
+
+
+def test_draft_of_a_request_that_ended_is_not_judged() -> None:
+    """What another request says next tells nothing about it."""
+    drafter = model_drafter(sure_lm())
+
+    for n in range(60):
+        sampler = RequestSampler(GREEDY, N_VOCAB)
+        drafter.draft(tokens_of(*PROMPT, *[0] * n), 4, sampler)
+
     assert drafter.note == ""
 
 
