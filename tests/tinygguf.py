@@ -297,15 +297,21 @@ def write_hybrid(
     scale: float = 1.5,
     vocab: TinyVocab = VOCAB,
     n_ctx: int = 512,
+    n_window: int = 0,
     eos: int = EOS,
     chat_template: str | None = CHATML,
 ) -> Path:
-    """LFM2: short convolutions around attention; llama.cpp can roll its state back a few tokens."""
+    """LFM2: short convolutions around attention; llama.cpp can roll its state back a few tokens.
+
+    `n_window`: the attention sees that many tokens; 0: all of them.
+    """
     n_embd, n_ff, n_head_kv = 64, 48, (0, 2, 0)
     file = _File(path, "lfm2", _Weights(seed, noise), n_embd)
     file.describe(n_ctx=n_ctx, n_layer=3, n_ff=n_ff)
     file.add_heads(4, n_head_kv)
     file.meta.add_shortconv_l_cache(3)
+    if n_window:
+        file.meta.add_sliding_window(n_window)
     file.add_vocab(vocab, eos=eos, add_bos=True, template=chat_template)
     file.add_ends(vocab, scale, norm="token_embd_norm.weight")
     for layer, n_kv in enumerate(n_head_kv):

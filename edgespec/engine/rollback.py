@@ -83,7 +83,13 @@ class Trim:
 
 
 class Snapshot:
-    """Recurrent and hybrid memory: native per-token states first, saved states behind them."""
+    """Recurrent and hybrid memory: native per-token states first, saved states behind them.
+
+    A hybrid's sliding window needs no check of its own, and could have none: the memory's start is
+    that of the recurrent state, its last token. A native cut stays inside the last decode, whose
+    first token still saw its whole window; a saved state holds the window's cells too
+    (llama-kv-cache-iswa.cpp, state_write: only the other layers' cells are left out).
+    """
 
     kind: Kind = "snapshot"
 

@@ -1,6 +1,7 @@
 """Tiny models for engine tests, written once per run."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ WRITERS: dict[str, Callable[..., Path]] = {
     "gemma3": tinygguf.write_gemma3,
     "mamba": tinygguf.write_mamba,
     "lfm2": tinygguf.write_hybrid,
+    "lfm2-window": partial(tinygguf.write_hybrid, n_window=16),
     "guard": write_guard,
 }
 SMALL = ContextOptions(n_ctx=512, n_batch=32, max_logits=12, n_threads=1)

@@ -24,6 +24,7 @@ def tokens_of(n: int, seed: int = 0) -> Tokens:
         ("gemma3", {}, "trim"),
         ("mamba", {}, "snapshot"),
         ("lfm2", {}, "snapshot"),
+        ("lfm2-window", {}, "snapshot"),
         ("llama", {"rollback": "replay"}, "replay"),
     ],
 )
@@ -33,7 +34,7 @@ def test_rollback_follows_from_the_architecture(
     assert open_session(name, **options).rollback == kind
 
 
-@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+@pytest.mark.parametrize("name", ["mamba", "lfm2", "lfm2-window"])
 def test_states_saved_before_a_fault_are_not_put_back_after_it(
     open_session: Opener, name: str
 ) -> None:
@@ -53,7 +54,7 @@ def test_states_saved_before_a_fault_are_not_put_back_after_it(
     np.testing.assert_allclose(row, fresh.forward(turned, n_logits=1)[0], atol=ATOL, rtol=0)
 
 
-@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+@pytest.mark.parametrize("name", ["mamba", "lfm2", "lfm2-window"])
 def test_long_refused_drafts_equal_a_fresh_session(open_session: Opener, name: str) -> None:
     session, fresh = open_session(name), open_session(name, rollback="replay")
     context = tokens_of(30)
@@ -67,7 +68,7 @@ def test_long_refused_drafts_equal_a_fresh_session(open_session: Opener, name: s
         np.testing.assert_allclose(row, fresh.forward(context, n_logits=1)[0], atol=ATOL, rtol=0)
 
 
-@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+@pytest.mark.parametrize("name", ["mamba", "lfm2", "lfm2-window"])
 def test_tokens_drafted_one_by_one_are_taken_back_cheaply(open_session: Opener, name: str) -> None:
     """A draft model's pattern: the context, then a token at a time, then another context."""
     session, fresh = open_session(name), open_session(name, rollback="replay")
@@ -89,7 +90,7 @@ def test_tokens_drafted_one_by_one_are_taken_back_cheaply(open_session: Opener, 
     assert n_decoded < 8 * (3 + 5)
 
 
-@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+@pytest.mark.parametrize("name", ["mamba", "lfm2", "lfm2-window"])
 def test_text_read_before_its_last_token_is_come_back_to(open_session: Opener, name: str) -> None:
     session = open_session(name)
     context, draft = tokens_of(40), tokens_of(3, seed=1)
@@ -103,7 +104,7 @@ def test_text_read_before_its_last_token_is_come_back_to(open_session: Opener, n
     assert refused.n_decoded == 1
 
 
-@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+@pytest.mark.parametrize("name", ["mamba", "lfm2", "lfm2-window"])
 def test_held_text_is_come_back_to_from_afar(open_session: Opener, name: str) -> None:
     session, fresh = open_session(name), open_session(name, rollback="replay")
     prompt = tokens_of(100)
@@ -121,3 +122,22 @@ def test_held_text_is_come_back_to_from_afar(open_session: Opener, name: str) ->
 
     assert kept == 99
     np.testing.assert_allclose(row, fresh.forward(other, n_logits=1)[0], atol=ATOL, rtol=0)
+
+
+def test_state_brings_back_the_window_that_slid_away(open_session: Opener) -> None:
+    """The saved state holds the window's cells: by then others have taken their places."""
+    session = open_session("lfm2-window")
+    fresh = open_session("lfm2-window", rollback="replay")
+    prompt = tokens_of(100)
+    session.forward(prompt, n_logits=0)
+    session.hold()
+    session.forward(np.concatenate([prompt, tokens_of(390, seed=1)]), n_logits=0)
+
+    other = np.concatenate([prompt, tokens_of(4, seed=2)])
+    kept = session.retain(other)
+    rows = session.forward(other, n_logits=4)
+
+    assert kept == 100
+    expected = fresh.forward(other, n_logits=4)
+    for i in range(4):
+        np.testing.assert_allclose(rows[i], expected[i], atol=ATOL, rtol=0)

@@ -104,6 +104,10 @@ class AnyForward(RuleBasedStateMachine):
     def repeat(self, n_logits: int) -> None:
         self._forward(n_logits)
 
+    @rule()
+    def hold(self) -> None:
+        self.session.hold()
+
     @rule(
         shapes=st.lists(st.tuples(st.integers(0, 6), st.integers(1, 3)), min_size=1, max_size=3),
         n_logits=st.integers(1, 3),
@@ -157,6 +161,7 @@ class AnyForward(RuleBasedStateMachine):
         ("gemma3", 0, {}),
         ("mamba", 0, {}),
         ("lfm2", 0, {}),
+        ("lfm2-window", 0, {}),
     ],
 )
 def test_any_sequence_of_forwards_equals_a_fresh_session(
