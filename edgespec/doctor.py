@@ -3,7 +3,7 @@
 Reads and judges, never changes anything. Gives data; the CLI and the TUI show it.
 """
 
-import importlib.metadata
+import logging
 import os
 import platform
 import sys
@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 import edgespec
 from edgespec import paths
+from edgespec.bench.facts import version_of
 from edgespec.errors import EdgespecError
+from edgespec.sizes import gibibytes, gigabytes
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,20 @@ def _safely(find: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
         yield from find()
     except EdgespecError as error:
         yield Finding("problem", error.message, is_problem=True, hint=error.hint)
+    except Exception as error:  # of any kind: the other sections still have to be told
+        _log.info("a section cannot be found out", exc_info=error)
+        yield Finding(
+            "problem",
+            f"not to be found out: {error} ({type(error).__name__})",
+            is_problem=True,
+            hint="edgespec doctor --debug shows where",
+        )
 
 
 def _build() -> Iterator[Finding]:
     yield Finding("edgespec", edgespec.__version__)
     yield Finding("Python", f"{platform.python_version()} ({sys.executable})")
-    yield Finding("llama-cpp-python", _version_of("llama-cpp-python"))
+    yield Finding("llama-cpp-python", version_of("llama-cpp-python"))
     from edgespec.engine import guard
 
     verdict = guard.verdict()
@@ -87,7 +99,7 @@ def _devices() -> Iterator[Finding]:
 
     found = devices()
     for device in found:
-        memory = f"{_gib(device.free_bytes)} of {_gib(device.total_bytes)} free"
+        memory = f"{gibibytes(device.free_bytes)} of {gibibytes(device.total_bytes)} free"
         yield Finding(device.kind, f"{device.name}: {device.description}, {memory}")
     if not any(device.kind in ("GPU", "IGPU") for device in found):
         yield Finding("backend", "CPU-ONLY build of llama.cpp: no GPU will be used")
@@ -104,14 +116,14 @@ def _machine() -> Iterator[Finding]:
     counted = f"{have.physical} physical, {have.logical} logical{quota}"
     yield Finding("cores", f"{counted}: {have.usable} threads by default")
     memory = psutil.virtual_memory()
-    yield Finding("memory", f"{_gib(memory.available)} of {_gib(memory.total)} available")
+    yield Finding("memory", f"{gibibytes(memory.available)} of {gibibytes(memory.total)} available")
     if policy := os.environ.get("OMP_WAIT_POLICY"):
         yield Finding("OMP_WAIT_POLICY", policy)
 
 
 def _models() -> Iterator[Finding]:
     from edgespec.catalogue import load_catalogue
-    from edgespec.store import gigabytes, list_installed
+    from edgespec.store import list_installed
 
     found = list_installed(load_catalogue())
     for model in found:
@@ -123,14 +135,3 @@ def _models() -> Iterator[Finding]:
 def _folders() -> Iterator[Finding]:
     yield Finding("models", str(paths.models_dir()))
     yield Finding("hub cache", str(paths.hub_cache()))
-
-
-def _version_of(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _gib(n_bytes: int) -> str:
-    return f"{n_bytes / 2**30:.1f} GiB"

@@ -16,17 +16,17 @@ def home() -> Path | None:
 
 
 def config_dir() -> Path:
-    """For config.toml and the user's models.toml."""
+    """For the user's models.toml."""
     return home() or _platform("user_config_path")
 
 
 def data_dir() -> Path:
-    """For models and chat history."""
+    """For models."""
     return home() or _platform("user_data_path")
 
 
 def state_dir() -> Path:
-    """For logs and what may be forgotten without loss."""
+    """For the log, the last model used, and what may be forgotten without loss."""
     return home() or _platform("user_state_path")
 
 

@@ -17,7 +17,7 @@ def versions() -> dict[str, str]:
     return {
         "edgespec": edgespec.__version__,
         "python": platform.python_version(),
-        **{name: _version_of(name) for name in _PACKAGES},
+        **{name: version_of(name) for name in _PACKAGES},
     }
 
 
@@ -72,7 +72,8 @@ def _cpu() -> str:
     return next(names, platform.machine())
 
 
-def _version_of(package: str) -> str:
+def version_of(package: str) -> str:
+    """The installed version, or that there is none."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -3,7 +3,8 @@
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import duration
 from edgespec.modelspec import ModelSpec
-from edgespec.store import PullProgress, gigabytes, pull
+from edgespec.sizes import gigabytes
+from edgespec.store import PullProgress, pull
 
 _WORDS = {
     "wait": "waiting for another process that fetches",

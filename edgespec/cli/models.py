@@ -29,7 +29,8 @@ def models(ctx: click.Context) -> None:
 def models_ls(shared: Shared, /) -> None:
     """List the catalogue; * marks what is on this machine."""
     from edgespec.catalogue import load_catalogue
-    from edgespec.store import gigabytes, list_installed
+    from edgespec.sizes import gigabytes
+    from edgespec.store import list_installed
 
     screen, catalogue = shared.screen, load_catalogue()
     here = {found.spec.id: found for found in list_installed(catalogue)}
@@ -53,7 +54,8 @@ def models_ls(shared: Shared, /) -> None:
 @click.pass_obj
 def models_rm(shared: Shared, /, name: str) -> None:
     """Delete a model's file from this machine."""
-    from edgespec.store import gigabytes, remove
+    from edgespec.sizes import gigabytes
+    from edgespec.store import remove
 
     screen = shared.screen
     removed = remove(_spec(screen, name))

@@ -6,7 +6,6 @@ Knows the catalogue's entries (`edgespec.modelspec`), nothing of llama.cpp.
 
 from edgespec.store.disk import Installed, Removed, installed, list_installed, remove
 from edgespec.store.hub import is_offline
-from edgespec.store.job import gigabytes
 from edgespec.store.progress import Phase, PullProgress, Tell
 from edgespec.store.pull import described, pull
 
@@ -17,7 +16,6 @@ __all__ = [
     "Removed",
     "Tell",
     "described",
-    "gigabytes",
     "installed",
     "is_offline",
     "list_installed",

@@ -45,7 +45,7 @@ def installed(spec: ModelSpec, tell: Tell = ignore) -> Path | None:
 
     The size is checked always, the hash the first time a file is seen (tells "verify" meanwhile).
     """
-    found = (path for path in candidates(spec) if is_pinned(spec, path, tell))
+    found = (path for path in places(spec) if is_pinned(spec, path, tell))
     return next(found, None)
 
 
@@ -53,7 +53,7 @@ def list_installed(specs: Iterable[ModelSpec]) -> tuple[Installed, ...]:
     """Those of `specs` that are here, judged by size alone: fast, for listing."""
     found = []
     for spec in specs:
-        path = next((path for path in candidates(spec) if has_pinned_size(spec, path)), None)
+        path = next((path for path in places(spec) if has_pinned_size(spec, path)), None)
         if path is not None:
             found.append(Installed(spec, path, path.stat().st_size))
     return tuple(found)
@@ -66,7 +66,7 @@ def remove(spec: ModelSpec) -> Removed:
     """
     own = paths.models_dir() / spec.id
     with locked(spec, ignore):
-        copies = [path for path in candidates(spec) if path.is_file()]
+        copies = [path for path in places(spec) if path.is_file()]
         doomed = [path for path in copies if own not in path.parents]
         freed_bytes = sum(_unlink(path) for path in doomed)
         if own.is_dir():
@@ -81,7 +81,7 @@ def remove(spec: ModelSpec) -> Removed:
     return Removed(tuple(doomed), freed_bytes)
 
 
-def candidates(spec: ModelSpec) -> Iterator[Path]:
+def places(spec: ModelSpec) -> Iterator[Path]:
     """Where the file may be, best place first; nothing is checked."""
     folder = paths.models_dir()
     yield folder / spec.id / spec.file

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from edgespec import paths
 from edgespec.modelspec import HubSource
-from edgespec.store.disk import candidates
+from edgespec.store.disk import places
 from edgespec.store.hub_errors import explained, refusals
 from edgespec.store.job import Job, SourceFailed
 from edgespec.store.pins import is_pinned
@@ -34,7 +34,7 @@ def fetch(source: HubSource, job: Job) -> Path:
 
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
     meter = job.meter("download", str(source), job.spec.planning_bytes)
-    before = {path for path in candidates(job.spec) if path.exists()}
+    before = {path for path in places(job.spec) if path.exists()}
     try:
         url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=endpoint)
         found = _answer(lambda: get_hf_file_metadata(url, timeout=_ANSWER_S), meter)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgespec.modelspec import ModelSpec
+from edgespec.sizes import gigabytes
 from edgespec.store.progress import Meter, Phase, Tell
 
 FreeBytes = Callable[[Path], int]
@@ -49,13 +50,3 @@ def disk_free(folder: Path) -> int:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return shutil.disk_usage(folder).free
-
-
-def gigabytes(size_bytes: int) -> str:
-    """A size for people: 98 MB, 1.12 GB."""
-    for unit_bytes, unit in ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")):
-        if size_bytes >= unit_bytes:
-            size = size_bytes / unit_bytes
-            digits = 2 if unit == "GB" else 0 if size >= 10 or unit == "kB" else 1
-            return f"{size:,.{digits}f} {unit}"
-    return f"{size_bytes} bytes"

@@ -10,8 +10,9 @@ import shutil
 from pathlib import Path
 
 from edgespec.modelspec import PackageSource
+from edgespec.sizes import gigabytes
 from edgespec.store import pip
-from edgespec.store.job import Job, SourceFailed, gigabytes
+from edgespec.store.job import Job, SourceFailed
 from edgespec.store.join import join
 
 _log = logging.getLogger(__name__)

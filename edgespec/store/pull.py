@@ -7,9 +7,10 @@ from pathlib import Path
 from edgespec import paths
 from edgespec.errors import DownloadError, ModelNotFound
 from edgespec.modelspec import HubSource, ModelSpec, Source
+from edgespec.sizes import gigabytes
 from edgespec.store import hub, packages
 from edgespec.store.disk import installed
-from edgespec.store.job import FreeBytes, Job, SourceFailed, disk_free, gigabytes
+from edgespec.store.job import FreeBytes, Job, SourceFailed, disk_free
 from edgespec.store.lock import locked
 from edgespec.store.progress import Tell, ignore
 

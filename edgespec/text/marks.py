@@ -52,8 +52,8 @@ class ControlTexts:
 
     def _length_at(self, text: str, at: int) -> int:
         for length in self._lengths:
-            candidate = text[at : at + length]
-            if candidate in self._texts and self._changes(candidate):
+            there = text[at : at + length]
+            if there in self._texts and self._changes(there):
                 return length
         return 0
 

