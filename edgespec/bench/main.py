@@ -6,13 +6,12 @@ from pathlib import Path
 from time import perf_counter
 
 from edgespec.bench import facts
-from edgespec.bench.curve import pass_costs
 from edgespec.bench.measure import PLAIN, Cell, Plan, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
 from edgespec.bench.result import Result
 from edgespec.bench.rig import Rig
+from edgespec.bench.sampling import chain_costs
 from edgespec.bench.score import Divergence, Score, run_of, scores
-from edgespec.core import Tokens
 from edgespec.drafters import DRAFTERS, find
 from edgespec.equality import explained
 from edgespec.errors import ContextOverflow, UsageError
@@ -65,16 +64,16 @@ def run(
         peak = peak_bytes()  # before what is only done to judge
         tell("comparing texts")
         divergences = tuple(_divergences(rig, planned, cells))
-        tell("measuring passes")
-        text = _longest(rig, planned)
+        tell("measuring the sampling chain")
         return Result(
             plan=planned,
             description=rig.model.description,
             cells=tuple(cells),
             scores=tuple(scored),
             divergences=divergences,
-            target_curve=tuple(pass_costs(rig.target, text)),
-            draft_curve=tuple(pass_costs(rig.draft, text, (1,))) if rig.draft else (),
+            pass_costs=rig.pass_costs,
+            draft_pass_s=rig.draft_pass_s,
+            sampling=tuple(chain_costs()),
             memory=Memory(peak, dict(log.buffers)),
             versions=facts.versions(),
             hardware=hardware,
@@ -126,8 +125,3 @@ def _of_cell(rig: Rig, cell: Cell, text: str) -> list[Divergence]:
         texts = (rig.text(token) for token in (difference.plain, difference.other))
         found.append(Divergence(cell.prompt, drafter, difference, *texts))
     return found
-
-
-def _longest(rig: Rig, plan: Plan) -> Tokens:
-    """The prompt with the most tokens: what the passes are measured behind."""
-    return max((rig.prompt_tokens(prompt.text) for prompt in plan.prompts), key=len)

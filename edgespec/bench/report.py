@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from edgespec.bench.curve import PassCost
 from edgespec.bench.measure import PLAIN
 from edgespec.bench.result import Result
+from edgespec.bench.sampling import N_VOCAB, ChainCost
 from edgespec.bench.score import Divergence, Score, Total, totals
+from edgespec.costs import PassCosts
+from edgespec.sizes import gibibytes
 
 _HEADER = (
     "prompt",
@@ -23,7 +25,8 @@ _HEADER = (
     "verify ms",
     "text",
 )
-_LEFT = {"prompt", "drafter", "by position", "text"}
+_CHAIN_HEADER = ("setting", "row", "kept", "shape ms", "best ms", "draw ms")
+_LEFT = {"prompt", "drafter", "by position", "text", "setting", "row"}
 _POSITIONS = 4
 """Positions shown in the table; the JSON has all."""
 
@@ -40,9 +43,10 @@ def lines(result: Result) -> Iterator[str]:
     yield ""
     yield from _first_tokens(result)
     yield ""
-    yield from _curve("a target pass of n rows", result.target_curve)
-    yield from _curve("a draft model's pass", result.draft_curve)
+    yield from _costs(result.pass_costs, result.draft_pass_s)
     yield from _memory(result)
+    yield ""
+    yield from _sampling(result.sampling)
 
 
 def score_line(score: Score) -> str:
@@ -154,20 +158,30 @@ def _first_tokens(result: Result) -> Iterator[str]:
         )
 
 
-def _curve(what: str, costs: Sequence[PassCost]) -> Iterator[str]:
-    if costs:
-        points = ", ".join(f"{cost.n_rows}: {cost.ms:.1f}" for cost in costs)
-        yield f"{what} in ms: {points}"
+def _costs(costs: PassCosts, draft_s: float | None) -> Iterator[str]:
+    points = ", ".join(
+        f"{n}: {1e3 * s:.1f}" for n, s in zip(costs.rows, costs.seconds, strict=True)
+    )
+    yield f"a target pass of n rows in ms, as draft lengths are chosen by: {points}"
+    if draft_s is not None:
+        yield f"a draft model's pass in ms: {1e3 * draft_s:.1f}"
 
 
 def _memory(result: Result) -> Iterator[str]:
     memory = result.memory
-    kinds = ", ".join(f"{kind} {_mib(size)}" for kind, size in memory.buffers.items())
+    kinds = ", ".join(f"{kind} {gibibytes(size)}" for kind, size in memory.buffers.items())
     yield (
-        f"peak memory {_mib(memory.peak_bytes)}; llama.cpp's buffers {_mib(memory.buffer_bytes)} "
-        f"({kinds}); {_mib(memory.beyond_bytes)} beyond them"
+        f"peak memory {gibibytes(memory.peak_bytes)}; llama.cpp's buffers "
+        f"{gibibytes(memory.buffer_bytes)} ({kinds}); {gibibytes(memory.beyond_bytes)} beyond them"
     )
 
 
-def _mib(n_bytes: int) -> str:
-    return f"{n_bytes / 2**20:.0f} MiB"
+def _sampling(costs: Sequence[ChainCost]) -> Iterator[str]:
+    if costs:
+        yield f"sampling from a row of {N_VOCAB:,} logits"
+        yield from table(_CHAIN_HEADER, [_chain_row(cost) for cost in costs])
+
+
+def _chain_row(cost: ChainCost) -> tuple[str, ...]:
+    times_ms = (cost.shape_ms, cost.shape_best_ms, cost.draw_ms)
+    return (cost.setting, cost.row, f"{cost.n_kept:,}", *(f"{ms:.3f}" for ms in times_ms))

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from edgespec.api.types import Description
-from edgespec.bench.curve import PassCost
 from edgespec.bench.measure import PLAIN, Cell, Plan
 from edgespec.bench.memory import Memory
+from edgespec.bench.sampling import ChainCost
 from edgespec.bench.score import Divergence, Score, totals
+from edgespec.costs import PassCosts
 
 SCHEMA = 1
 """Counts up whenever a field changes its meaning or goes."""
@@ -24,9 +25,11 @@ class Result:
     scores: tuple[Score, ...]
     divergences: tuple[Divergence, ...]
     """Greedy answers that are not plain decoding's."""
-    target_curve: tuple[PassCost, ...]
-    draft_curve: tuple[PassCost, ...]
-    """Empty without a draft model."""
+    pass_costs: PassCosts
+    """Of the target: what draft lengths are chosen by."""
+    draft_pass_s: float | None
+    """None without a draft model."""
+    sampling: tuple[ChainCost, ...]
     memory: Memory
     versions: Mapping[str, str]
     hardware: Mapping[str, Any]
@@ -72,16 +75,22 @@ class Result:
             "runs": [_run(cell, i) for cell in self.cells for i in range(len(cell.turns))],
             "divergences": [_divergence(found) for found in self.divergences],
             "is_lossless": self.is_lossless,
-            "pass_ms": {
-                "target": {str(cost.n_rows): cost.ms for cost in self.target_curve},
-                "draft": {str(cost.n_rows): cost.ms for cost in self.draft_curve},
-            },
+            "pass_ms": self._pass_ms(),
+            "sampling": [asdict(cost) for cost in self.sampling],
             "memory": {
                 "peak_bytes": self.memory.peak_bytes,
                 "buffers": dict(self.memory.buffers),
                 "buffer_bytes": self.memory.buffer_bytes,
                 "beyond_bytes": self.memory.beyond_bytes,
             },
+        }
+
+    def _pass_ms(self) -> dict[str, dict[str, float]]:
+        """Milliseconds by the number of rows."""
+        target = zip(self.pass_costs.rows, self.pass_costs.seconds, strict=True)
+        return {
+            "target": {str(n): 1e3 * s for n, s in target},
+            "draft": {} if self.draft_pass_s is None else {"1": 1e3 * self.draft_pass_s},
         }
 
 

@@ -12,6 +12,7 @@ from edgespec.api.pace import measured
 from edgespec.api.types import Options
 from edgespec.bench.measure import PLAIN
 from edgespec.core import Tokens
+from edgespec.costs import PassCosts
 from edgespec.engine.session import LlamaSession
 
 
@@ -21,8 +22,13 @@ class Rig:
     def __init__(self, loaded: Loaded, progress: Callable[[str, float], None]) -> None:
         """Take ownership of `loaded`."""
         self._loaded = loaded
-        costs = measured(loaded, partial(progress, "measuring")).live()
-        self.model = LoadedModel(loaded, "auto", costs)
+        costs = measured(loaded, partial(progress, "measuring"))
+        assert isinstance(costs.target, PassCosts), costs
+        self.pass_costs = costs.target
+        """What draft lengths are chosen by, before answers correct it."""
+        self.draft_pass_s = costs.draft_s
+        """A draft model's pass over one row; None without one."""
+        self.model = LoadedModel(loaded, "auto", costs.live())
 
     @staticmethod
     def load(

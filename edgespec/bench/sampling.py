@@ -1,6 +1,5 @@
 """What the sampling chain costs per row, on rows as wide as the largest vocabularies in use."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,7 +50,7 @@ SETTINGS: dict[str, Sampling] = {
 }
 
 
-def run(n_repeats: int = 30) -> list[ChainCost]:
+def chain_costs(n_repeats: int = 10) -> list[ChainCost]:
     """The cost of every setting on a peaked row (text) and on a flat one (the worst case)."""
     rng = np.random.default_rng(0)
     history = rng.integers(0, N_VOCAB, _N_HISTORY, dtype=np.int32)
@@ -94,23 +93,3 @@ def _times_ms(call: Callable[[], object], n_repeats: int) -> list[float]:
         call()
         times_ms.append(1e3 * (time.perf_counter() - start))
     return times_ms
-
-
-def table(costs: list[ChainCost]) -> str:
-    """The costs as text, one line each."""
-    lines = [f"{'setting':<34}{'row':<8}{'kept':>9}{'shape ms':>10}{'best ms':>9}{'draw ms':>9}"]
-    lines += [
-        f"{c.setting:<34}{c.row:<8}{c.n_kept:>9,}{c.shape_ms:>10.3f}{c.shape_best_ms:>9.3f}"
-        f"{c.draw_ms:>9.3f}"
-        for c in costs
-    ]
-    return "\n".join(lines)
-
-
-def main() -> None:
-    """Print the table."""
-    sys.stdout.write(table(run()) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -10,7 +10,7 @@ from edgespec.cli.wording import draft_line, speed_line
 from edgespec.events import Delta, Done, Event, PromptProgress, Round, Stats
 
 if TYPE_CHECKING:
-    from edgespec.api.types import LanguageModel, Message, Options
+    from edgespec.api.types import LanguageModel, Options, Prompt
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class _Heard:
 def answer(
     screen: Screen,
     model: "LanguageModel",
-    messages: "list[Message]",
+    prompt: "Prompt",
     options: "Options",
     *,
     as_json: bool,
@@ -35,7 +35,7 @@ def answer(
     However it ends, what was said until then is printed. Raises: the signal that stopped it.
     """
     heard = _Heard()
-    with model.chat(messages, options) as stream:
+    with model.chat(prompt, options) as stream:
         try:
             with stopping(stream.cancel) as caught:
                 for event in stream:

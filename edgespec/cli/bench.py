@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from edgespec.cli.doors import Shared
-from edgespec.cli.flags import log_flags
+from edgespec.cli.flags import THREADS, log_flags
 from edgespec.errors import UsageError
 
 SHORT, FULL = "short", "full"
@@ -35,7 +35,7 @@ _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Pat
 )
 @click.option("--temp", "temperatures", type=click.FloatRange(min=0), multiple=True, metavar="T",
               help="Temperature (repeatable). Default: 0 and 0.7.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.")
+@click.option("--threads", type=THREADS, metavar="N", help="CPU threads.")
 @click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")
 @log_flags
 @click.pass_obj

@@ -44,6 +44,8 @@ def chat(shared: Shared, /, **given: Any) -> int:
         return 0
     if flags.json:
         raise UsageError("--json needs a prompt", hint='try: edgespec --json -p "your question"')
+    if flags.raw:
+        raise UsageError("--raw needs a prompt", hint='try: edgespec --raw -p "Once upon a time"')
     if is_line_mode:
         _converse(screen, doors, flags)
         return 0
@@ -61,7 +63,8 @@ def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> N
             sampling = replace(options.sampling, seed=secrets.randbelow(2**32))
             options = replace(options, sampling=sampling)
         messages: list[Message] = [*chat.messages(), {"role": "user", "content": question}]
-        answer(screen, chat.model, messages, options, as_json=flags.json, with_stats=flags.stats)
+        prompt = question if flags.raw else messages
+        answer(screen, chat.model, prompt, options, as_json=flags.json, with_stats=flags.stats)
 
 
 def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from edgespec.cli.doors import Shared
+from edgespec.drafters import DRAFTERS
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.api.types import Options
 
-DRAFTERS = ("none", "model", "suffix", "suffix+model", "auto")
+AUTO = "auto"
+_MOST_THREADS = 512
+"""llama.cpp ends the process above it."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,6 +51,7 @@ class Flags:
     think: bool | None
     grammar: Path | None
     json_schema: Path | None
+    raw: bool
     json: bool
     stats: bool
     plain: bool
@@ -64,6 +68,10 @@ class Flags:
         from edgespec.api.types import Options
         from edgespec.core import Sampling
 
+        if self.raw and self.system:
+            raise UsageError(
+                "--raw continues one text, so --system has no place in it", hint="leave one out"
+            )
         if self.grammar and self.json_schema:
             raise UsageError("--grammar and --json-schema exclude each other", hint="give one")
         shaping = {
@@ -86,6 +94,7 @@ class Flags:
             think=self.think,
             grammar=_text_of(self.grammar),
             json_schema=_text_of(self.json_schema),
+            raw=self.raw,
         )
 
 
@@ -101,19 +110,23 @@ def _text_of(path: Path | None) -> str | None:
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 _COUNT = click.IntRange(min=0)
 _SOME = click.IntRange(min=1)
+THREADS = click.IntRange(min=1, max=_MOST_THREADS)
 
 _MODELS = (
     click.option("-t", "-m", "--target", metavar="MODEL", help="Catalogue id or GGUF file."),
     click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto."),
-    click.option("--drafter", type=click.Choice(DRAFTERS), help="How to draft. Default: auto."),
+    click.option(
+        "--drafter", type=click.Choice((*DRAFTERS, AUTO)), help="How to draft. Default: auto."
+    ),
     click.option("--draft-len", type=_SOME, metavar="N", help="Most draft tokens per step."),
     click.option("-c", "--ctx", type=_SOME, metavar="N", help="Context length in tokens."),
-    click.option("--threads", type=_SOME, metavar="N", help="CPU threads. Default: the cores."),
+    click.option("--threads", type=THREADS, metavar="N", help="CPU threads. Default: the cores."),
 )
 _REQUEST = (
     click.option("-p", "--prompt", metavar="TEXT", help="Answer this on stdout and exit."),
     click.option("-s", "--system", metavar="TEXT", help="System prompt."),
     click.option("-n", "--max-tokens", type=_COUNT, metavar="N", help="Longest answer."),
+    click.option("--raw", is_flag=True, help="Continue the prompt as it is: no chat template."),
     click.option("--stop", multiple=True, metavar="TEXT", help="End before TEXT (repeatable)."),
     click.option("--think/--no-think", default=None, help="Reason first, where the model can."),
     click.option("--grammar", type=_FILE, metavar="FILE", help="GBNF grammar of the answer."),

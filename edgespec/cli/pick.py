@@ -7,17 +7,17 @@ from pathlib import Path
 from edgespec import paths
 from edgespec.catalogue import Catalogue, ModelSpec, load_catalogue
 from edgespec.cli.fetch import Shown, fetch, sources
-from edgespec.cli.flags import Flags
+from edgespec.cli.flags import AUTO, Flags
 from edgespec.cli.prompt import is_watched
 from edgespec.cli.render import Screen
+from edgespec.drafters import find
 from edgespec.errors import EdgespecError, ModelNotFound, UsageError
 from edgespec.names import Resolved, resolve
-from edgespec.store import described, gigabytes, installed, is_offline, list_installed
+from edgespec.sizes import gigabytes
+from edgespec.store import described, installed, is_offline, list_installed
 
 STARTER = "smollm2-135m"
 """Offered where there is no model: small, and on the Python package index."""
-_NEEDS_DRAFT = ("model", "suffix+model")
-_LEAVES_DRAFT_IDLE = ("none", "suffix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def pick(flags: Flags, screen: Screen) -> Pick:
     target = _target(flags, screen, catalogue)
     draft = _draft(flags, screen, catalogue, target)
     is_named = draft is not None and flags.draft not in (None, "auto")
-    picked = Pick(target, draft, is_named, flags.drafter or "auto")
+    picked = Pick(target, draft, is_named, flags.drafter or AUTO)
     models = [resolved.model for resolved in (target, draft) if resolved is not None]
     provide(screen, [m for m in models if isinstance(m, ModelSpec)], flags)
     _remember(target)
@@ -112,20 +112,29 @@ def _resolved(name: str, screen: Screen, catalogue: Catalogue) -> Resolved:
 def _draft(flags: Flags, screen: Screen, catalogue: Catalogue, target: Resolved) -> Resolved | None:
     said = flags.draft or "auto"
     if said == "off":
-        if flags.drafter in _NEEDS_DRAFT:
+        if _needs_draft(flags.drafter):
             raise UsageError(f"--draft off and --drafter {flags.drafter} exclude each other")
         return None
     if said != "auto":
-        if flags.drafter in _LEAVES_DRAFT_IDLE:
+        if _leaves_draft_idle(flags.drafter):
             raise UsageError(
                 f"--drafter {flags.drafter} drafts without a draft model, so --draft {said} "
                 "has no use",
                 hint="leave one of them out",
             )
         return _resolved(said, screen, catalogue)
-    if flags.drafter in _LEAVES_DRAFT_IDLE:
+    if _leaves_draft_idle(flags.drafter):
         return None
     return _known_draft(flags, catalogue, target)
+
+
+def _needs_draft(drafter: str | None) -> bool:
+    """Whether the drafter asked for drafts with a model; "auto" does where there is one."""
+    return drafter not in (None, AUTO) and find(drafter).needs_draft_model
+
+
+def _leaves_draft_idle(drafter: str | None) -> bool:
+    return drafter not in (None, AUTO) and not find(drafter).needs_draft_model
 
 
 def _known_draft(flags: Flags, catalogue: Catalogue, target: Resolved) -> Resolved | None:
@@ -134,7 +143,7 @@ def _known_draft(flags: Flags, catalogue: Catalogue, target: Resolved) -> Resolv
     known = catalogue.drafts_of(target.model) if isinstance(target.model, ModelSpec) else ()
     if here := list_installed(known):
         return Resolved(here[0].spec)
-    if flags.drafter not in _NEEDS_DRAFT:
+    if not _needs_draft(flags.drafter):
         return None
     if not known:
         why = "the catalogue knows none for" if is_known else "none is known for a file,"

@@ -145,5 +145,5 @@ def _told(fault: TemplateFault) -> EdgespecError:
         )
     return ModelFileError(
         f"the model's chat template does not work{where}: {fault.message}",
-        hint="the raw mode needs no template",
+        hint="--raw (Options.raw in Python) continues a text without a template",
     )

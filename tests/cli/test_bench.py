@@ -36,6 +36,7 @@ def test_bench_measures_all_drafters_and_writes_table_and_json(gguf: str, tmp_pa
     assert found["is_lossless"] is True
     assert "greedy texts: all 12 equal plain decoding's" in result.stdout
     assert "slower than plain on" in result.stdout
+    assert "sampling from a row of 151,936 logits" in result.stdout
 
 
 def test_bench_prints_json_and_nothing_else_on_stdout(gguf: str) -> None:
@@ -74,6 +75,7 @@ def test_bench_says_so_when_no_prompt_fits(tmp_path: Path) -> None:
         (("--drafters", "sufix"), "there is no drafter 'sufix'"),
         (("--draft", "off", "--drafters", "model"), "the drafter 'model' needs a draft model"),
         (("--json", "missing/bench.json"), "missing is not a folder"),
+        (("--threads", "100000"), "100000 is not in the range 1<=x<=512"),
     ],
 )
 def test_bench_refuses_what_cannot_be_measured(

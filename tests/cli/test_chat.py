@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import cli
 from edgespec.errors import EdgespecError, ModelFileError
+from tests import tinygguf
 from tests.scripted import Script, ScriptedLM
 
 Run = Callable[..., Result]
@@ -104,6 +105,17 @@ def test_schema_file_reaches_the_request(gguf: str, tmp_path: Path) -> None:
     run("-m", gguf, "-p", "Hi", "--json-schema", str(tmp_path / "s.json"), lm=lm)
 
     assert lm.requests[0].options.json_schema == "{}"
+
+
+def test_raw_prompt_is_continued_without_a_template(tmp_path: Path) -> None:
+    path = str(tinygguf.write_llama(tmp_path / "m.gguf"))
+    flags = ("-m", path, "-p", "ab", "-n", "2", "--temp", "0", "--json")
+
+    told = [CliRunner().invoke(cli, [*flags, *more]) for more in ((), ("--raw",))]
+
+    assert [result.exit_code for result in told] == [0, 0], told[1].stderr
+    chat, raw = (json.loads(result.stdout)["stats"]["prompt_tokens"] for result in told)
+    assert raw <= 3 < chat
 
 
 def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
@@ -249,6 +261,9 @@ def test_thinking_flag_without_effect_is_said(gguf: str) -> None:
         (["-p", "Hi", "--drafter", "model"], "needs a draft model"),
         (["-p", "Hi", "--grammar", "no-such-file"], "'no-such-file' does not exist"),
         (["--plain", "--json"], "--json needs a prompt"),
+        (["--plain", "--raw"], "--raw needs a prompt"),
+        (["-p", "Hi", "--raw", "-s", "Be kind."], "--system has no place in it"),
+        (["-p", "Hi", "--threads", "100000"], "100000 is not in the range 1<=x<=512"),
         (["pul"], "there is no command 'pul'"),
     ],
 )

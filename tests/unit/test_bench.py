@@ -4,22 +4,21 @@ import json
 import logging
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pytest
 
-from edgespec.bench.curve import PassCost, pass_costs
 from edgespec.bench.main import chosen
 from edgespec.bench.measure import Cell, Plan, Run, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
 from edgespec.bench.order import abba
 from edgespec.bench.report import divergence_line, lines, table
 from edgespec.bench.result import Result
+from edgespec.bench.sampling import ChainCost
 from edgespec.bench.score import Divergence, Score, scores, totals
 from edgespec.bench.suite import KINDS, BenchPrompt, prompts
+from edgespec.costs import PassCosts
 from edgespec.equality import Difference
 from edgespec.errors import UsageError
 from edgespec.events import Stats
-from tests.fakes import NumpyLM
 from tests.scripted import DESCRIPTION, ScriptedLM
 
 PROMPT = BenchPrompt("chat-short", "Hello there")
@@ -65,8 +64,9 @@ def result(*divergences: Divergence) -> Result:
         cells=(measured,),
         scores=tuple(scored(measured, "none", "suffix")),
         divergences=divergences,
-        target_curve=(PassCost(1, 84.0), PassCost(4, 115.25)),
-        draft_curve=(),
+        pass_costs=PassCosts((1, 4), (0.084, 0.11525)),
+        draft_pass_s=0.007,
+        sampling=(ChainCost("greedy", "flat", 1, 0.031, 0.03, 0.002),),
         memory=Memory(400 * 2**20, {"model": 92 * 2**20, "KV": 180 * 2**20}),
         versions={"edgespec": "0.1.0"},
         hardware={"cpu": "a CPU", "cores": {"usable": 2, "logical": 2}, "system": "Linux",
@@ -241,12 +241,15 @@ def test_json_has_the_fields_that_readers_rely_on() -> None:
     assert found["schema"] == 1
     assert set(found) == {
         "schema", "versions", "commit", "hardware", "seconds", "model", "plan", "prompts",
-        "left_out", "scores", "totals", "runs", "divergences", "is_lossless", "pass_ms", "memory",
+        "left_out", "scores", "totals", "runs", "divergences", "is_lossless", "pass_ms", "sampling",
+        "memory",
     }  # fmt: skip
     assert found["scores"][1]["ratio"] == 2
     assert found["runs"][1]["arms"][0]["drafter"] == "suffix"
     assert found["runs"][1]["arms"][0]["tokens"] == [1, 2, 3, 4]
-    assert found["pass_ms"]["target"] == {"1": 84.0, "4": 115.25}
+    assert found["pass_ms"]["target"] == pytest.approx({"1": 84.0, "4": 115.25})
+    assert found["pass_ms"]["draft"] == {"1": 7.0}
+    assert found["sampling"][0]["shape_ms"] == 0.031
     assert found["divergences"][0]["is_near_tie"] is True
     assert found["memory"]["beyond_bytes"] == 128 * 2**20
 
@@ -260,14 +263,19 @@ def test_json_of_an_answer_that_ended_early_has_no_infinite_number() -> None:
     assert found["is_lossless"] is False
 
 
-def test_pass_costs_leave_out_what_the_session_cannot_take() -> None:
-    session = NumpyLM(n_vocab=16, n_ctx=64, max_logits=8)
-    text = np.arange(40, dtype=np.int32) % 16
+def test_report_shows_the_costs_that_lengths_are_chosen_by() -> None:
+    text = "\n".join(lines(result()))
 
-    costs = pass_costs(session, text)
+    assert "as draft lengths are chosen by: 1: 84.0, 4: 115.2" in text
+    assert "a draft model's pass in ms: 7.0" in text
 
-    assert [cost.n_rows for cost in costs] == [1, 2, 3, 4, 5, 6, 8]
-    assert all(cost.ms > 0 for cost in costs)
+
+def test_report_ends_with_the_cost_of_sampling() -> None:
+    *_, row_width, header, row = lines(result())
+
+    assert row_width == "sampling from a row of 151,936 logits"
+    assert header.split() == ["setting", "row", "kept", "shape", "ms", "best", "ms", "draw", "ms"]
+    assert row.split() == ["greedy", "flat", "1", "0.031", "0.030", "0.002"]
 
 
 def test_logged_buffers_add_up_what_lies_in_host_memory() -> None:
