@@ -8,22 +8,21 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from edgespec.errors import ModelFileError, ModelNotFound
+from edgespec.errors import ModelFileError
 from edgespec.gguf_alien import alien
 from edgespec.gguf_cursor import Cursor
+from edgespec.gguf_find import located, not_found
 from edgespec.gguf_parse import parse_part
 from edgespec.gguf_part import AGAIN, GgufArray, GgufPart, GgufTensor, Value, refuse, shown
 from edgespec.gguf_shape import ModelShape, shape_of
-from edgespec.gguf_shards import check_shards, join_hint, listed, shard_paths
+from edgespec.gguf_shards import check_shards, join_hint, shard_paths
 from edgespec.gguf_tables import OTHER_ARCHITECTURES, OTHER_TYPES
 from edgespec.gguf_vocab import TokenList
 
 _MAGIC: Final = b"GGUF"
-_FOLDER_DEPTH: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +69,12 @@ class GgufHeader:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """The header of the model that `path` belongs to: any shard stands for the whole.
+    """The header of the model that `path` belongs to: any shard, or its folder, stands for it.
 
     Takes under 0.1 s for 151,936 tokens; memory stays at a few MB whatever the file claims.
     Raises: `ModelFileError` with the reason and a way out; `ModelNotFound` when nothing is there.
     """
-    paths = shard_paths(path)
+    paths = shard_paths(located(path)[0])
     parts = tuple(read_part(one) for one in paths)
     check_shards(parts)
     first = parts[0]
@@ -134,41 +133,15 @@ def _open(path: Path) -> BinaryIO:
     """Open a regular file. Raises: `ModelNotFound`, `ModelFileError`."""
     try:
         mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            _refuse_folder(path)
         if not stat.S_ISREG(mode):
             refuse(path, "is not a regular file", "give the path of a .gguf file")
         return path.open("rb")
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise _not_found(path) from error
+        raise not_found(path) from error
     except PermissionError as error:
         raise ModelFileError(
             f"{path.name} may not be read: permission denied", hint=f"try: chmod u+r '{path}'"
         ) from error
-
-
-def _refuse_folder(path: Path) -> None:
-    models = [str(model.relative_to(path)) for model in _models_in(path)]
-    hint = f"name one of its models: {listed(models)}" if models else "there is no .gguf file in it"
-    refuse(path, "is a folder, not a model file", hint)
-
-
-def _models_in(folder: Path) -> list[Path]:
-    """GGUF files up to two folders down, in order."""
-    patterns = ["*/" * depth + "*.gguf" for depth in range(_FOLDER_DEPTH + 1)]
-    return [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-
-
-def _not_found(path: Path) -> ModelNotFound:
-    names = [model.name for model in path.parent.glob("*.gguf")] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, names, n=3, cutoff=0.4)
-    if close:
-        hint = "did you mean " + " or ".join(close) + "?"
-    elif names:
-        hint = f"in that folder: {listed(sorted(names))}"
-    else:
-        hint = "edgespec models lists what can be had by name"
-    return ModelNotFound(f"there is no file {path}", hint=hint)
 
 
 def _check_magic(path: Path, start: bytes, size_bytes: int) -> None:

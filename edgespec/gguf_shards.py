@@ -31,7 +31,7 @@ def shard_paths(path: Path) -> tuple[Path, ...]:
             "give it the name it was published with",
         )
     paths = [path.with_name(shard_name(match["stem"], i, count)) for i in range(count)]
-    missing = [one.name for one in paths if not _is_there(one)]
+    missing = [one.name for one in paths if not is_there(one)]
     if missing:
         raise ModelFileError(
             f"the model has {count} files, and {len(missing)} of them are not in {path.parent}: "
@@ -71,7 +71,13 @@ def check_shards(parts: tuple[GgufPart, ...]) -> None:
         refuse(first.path, "and its other shards hold the same tensor twice")
 
 
-def _is_there(path: Path) -> bool:
+def is_later_shard(path: Path) -> bool:
+    """Whether the name is that of a shard after the first."""
+    match = _SHARD.fullmatch(path.name)
+    return match is not None and int(match["number"]) > 1
+
+
+def is_there(path: Path) -> bool:
     """A file that may not be looked at counts: opening it gives the better message."""
     try:
         path.stat()

@@ -100,20 +100,21 @@ def test_unknown_architecture_is_left_to_llama_cpp(tmp_path: Path) -> None:
     assert read_header(path).architecture == "zebra"
 
 
-def test_folder_lists_its_models_two_folders_down(tmp_path: Path) -> None:
+def test_folder_lists_its_models_three_levels_deep(tmp_path: Path) -> None:
     for name in ("a.gguf", "x/b.gguf", "x/y/c.gguf"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
 
     error = refusal(tmp_path)
 
-    assert "is a folder" in error.message
+    assert isinstance(error, ModelNotFound)
+    assert "holds 3 GGUF files" in error.message
     names = ("a.gguf", os.path.join("x", "b.gguf"), os.path.join("x", "y", "c.gguf"))
-    assert all(name in error.hint for name in names)
+    assert all(name in error.message for name in names)
 
 
 def test_folder_without_models_says_so(tmp_path: Path) -> None:
-    assert "no .gguf file in it" in refusal(tmp_path).hint
+    assert "holds no .gguf file (searched 3 folder levels)" in refusal(tmp_path).message
 
 
 def test_missing_file_suggests_the_nearest_name(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from edgespec.catalogue import Catalogue, HubSource, ModelSpec
-from edgespec.errors import ModelFileError, ModelNotFound
+from edgespec.errors import EdgespecError, ModelFileError, ModelNotFound
+from edgespec.gguf_file import GgufHeader, read_header
 from edgespec.names import Resolved, resolve
 
 
@@ -146,14 +147,29 @@ def test_resolve_takes_a_folder_of_shards_as_one_model(tmp_path: Path) -> None:
 def test_resolve_names_the_missing_shards(tmp_path: Path) -> None:
     shard = _touch(tmp_path / "m-00002-of-00003.gguf")
 
-    with pytest.raises(ModelNotFound) as caught:
+    with pytest.raises(ModelFileError) as caught:
         resolve(str(shard), CATALOGUE)
 
-    assert "m-00001-of-00003.gguf, m-00003-of-00003.gguf are missing" in caught.value.message
+    assert "m-00001-of-00003.gguf, m-00003-of-00003.gguf" in caught.value.message
 
 
-def test_resolve_explains_a_raw_split(tmp_path: Path) -> None:
-    piece = _touch(tmp_path / "m.gguf.part1of2")
+def loaded_by_name(path: Path) -> GgufHeader:
+    model = resolve(str(path), CATALOGUE).model
+    assert isinstance(model, Path)
+    return read_header(model)
 
-    with pytest.raises(ModelFileError, match="piece 1 of 2"):
-        resolve(str(piece), CATALOGUE)
+
+@pytest.mark.parametrize(
+    "name", [".", "a", "none.gguf", "m-00002-of-00003.gguf", "m.gguf.part1of2", "no/m.gguf"]
+)
+def test_path_fails_alike_as_text_and_as_a_path(tmp_path: Path, name: str) -> None:
+    for there in ("m-00002-of-00003.gguf", "m.gguf.part1of2", "a/a.gguf", "b/b.gguf"):
+        _touch(tmp_path / there)
+
+    errors = []
+    for load in (loaded_by_name, read_header):
+        with pytest.raises(EdgespecError) as caught:
+            load(tmp_path / name)
+        errors.append((caught.value.exit_code, caught.value.message, caught.value.hint))
+
+    assert errors[0] == errors[1]
