@@ -4,10 +4,16 @@ Both touch few tokens, so the row is copied once and only those entries are writ
 Source: llama.cpp src/llama-sampler.cpp (logit-bias and penalties samplers).
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from edgespec.core import Row, Sampling, Tokens
+
+_Integers = npt.NDArray[np.integer[Any]]
+_TALLIED_FROM = 4096
+"""Longer windows are counted into a tally as wide as the vocabulary, shorter ones sorted."""
 
 
 def adjusted(row: Row, params: Sampling, history: Tokens) -> Row:
@@ -46,9 +52,18 @@ def _penalised_window(params: Sampling, history: Tokens) -> Tokens:
 def _penalise(logits: npt.NDArray[np.float32], params: Sampling, window: Tokens) -> None:
     """Lower, in place, the logits of the tokens in `window`."""
     # A drafter's row may be narrower than the target's vocabulary.
-    seen, counts = np.unique(window[window < len(logits)], return_counts=True)
+    seen, counts = _counted(window[window < len(logits)], len(logits))
     before = logits[seen].astype(np.float64)
-    divisor = np.where(before > 0, params.repeat_penalty, 1 / params.repeat_penalty)
-    after = before / divisor
+    after = np.where(before > 0, before / params.repeat_penalty, before * params.repeat_penalty)
     after -= counts * params.frequency_penalty + params.presence_penalty
-    logits[seen] = after
+    logits[seen] = after.astype(np.float32)
+
+
+def _counted(window: Tokens, n_vocab: int) -> tuple[_Integers, _Integers]:
+    """The different tokens of `window`, and how often each is in it."""
+    if len(window) < _TALLIED_FROM:
+        seen, counts = np.unique(window, return_counts=True)
+        return seen, counts
+    tally = np.bincount(window, minlength=n_vocab)
+    present = np.flatnonzero(tally > 0)
+    return present, tally[present]

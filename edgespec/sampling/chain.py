@@ -11,7 +11,8 @@ from edgespec.core import Constraint, Dist, Row, Sampling, Tokens
 from edgespec.errors import EngineError
 from edgespec.sampling.adjust import adjusted
 from edgespec.sampling.mask import allowed_pool, best_allowed
-from edgespec.sampling.pool import Pool, min_p, min_p_floor, softmax, top_k, top_p, typical_p, whole
+from edgespec.sampling.pool import Pool, softmax, whole
+from edgespec.sampling.truncate import min_p, min_p_floor, top_k, top_p, typical_p
 
 
 def shaped(
@@ -30,8 +31,11 @@ def shaped(
     pool = _unbanned(logits) if constraint is None else allowed_pool(logits, params, constraint)
     # Absurd biases and temperatures overflow to -inf, which is what they mean.
     with np.errstate(over="ignore"):
-        pool = typical_p(top_k(pool, params.top_k), params.typical_p)
-        pool = top_p(pool, params.top_p, min_p_floor(pool.peak, params.min_p))
+        pool = top_k(pool, params.top_k)
+        if params.typical_p < 1:
+            pool = typical_p(pool, params.typical_p, params.top_p)
+        else:
+            pool = top_p(pool, params.top_p, min_p_floor(pool.peak, params.min_p))
         return softmax(min_p(pool, params.min_p), params.temperature)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from edgespec.core import Constraint, Row, Sampling
 from edgespec.errors import EngineError
-from edgespec.sampling.pool import Pool, min_p_floor, whole
+from edgespec.sampling.pool import Pool, whole
 from edgespec.sampling.select import highest
+from edgespec.sampling.truncate import min_p_floor
 
 _GROWTH = 8
 

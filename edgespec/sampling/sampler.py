@@ -8,6 +8,7 @@ import numpy as np
 from edgespec.core import Constraint, Dist, Row, Rule, Sampling, Tokens
 from edgespec.errors import UsageError
 from edgespec.sampling.chain import shaped
+from edgespec.sampling.heap import keep_freed_memory
 from edgespec.sampling.noise import coupled_draw
 
 
@@ -23,6 +24,7 @@ class RequestSampler:
         self, params: Sampling, n_vocab: int, constraint: Constraint | None = None
     ) -> None:
         _check_bias(params, n_vocab)
+        keep_freed_memory()
         self._params = params
         self._constraint = constraint
         self._seed = secrets.randbits(63) if params.seed is None else params.seed

@@ -4,7 +4,6 @@ Owns selection only; knows nothing of tokens or probabilities. Ties go to the lo
 every answer is unique.
 """
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -20,15 +19,6 @@ _SORTABLE = 2048
 """Up to here a sort costs less than another round of bucketing."""
 _NARROW = 1e-30
 """Keys this close together are sorted: mostly they are all equal, which costs nothing."""
-_CHUNK = 8_192
-"""Entries whose temporary arrays stay in the cache and in malloc's heap: in one piece, arrays of a
-vocabulary's length cost five times as much in page faults as in arithmetic."""
-
-
-def chunks(n: int) -> Iterator[slice]:
-    """Slices that cover 0..n-1 in cache-sized pieces."""
-    for start in range(0, n, _CHUNK):
-        yield slice(start, min(start + _CHUNK, n))
 
 
 def highest(values: Floats, k: int) -> Index:
@@ -74,8 +64,8 @@ def heaviest(
     span = float(top - keys.min())
     if span < _NARROW:
         return _heaviest_by_sorting(keys, weights, mass, side)
-    bucket, heights = _histogram(keys, weights, top, (_N_BUCKETS - 1) / span)
-    totals = np.cumsum(heights)
+    bucket = _buckets(keys, top, (_N_BUCKETS - 1) / span)
+    totals = np.cumsum(np.bincount(bucket, weights, _N_BUCKETS))
     last = min(int(np.searchsorted(totals, mass, side)), _N_BUCKETS - 1)
     left = mass - float(totals[last - 1]) if last else mass
     keep = bucket < last
@@ -95,19 +85,11 @@ def _heaviest_by_sorting(
     return keep
 
 
-def _histogram(
-    keys: Floats, weights: Floats, top: np.floating[Any], scale: float
-) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.float64]]:
-    """Each key's bucket, 0 the highest, and each bucket's weight.
+def _buckets(keys: Floats, top: np.floating[Any], scale: float) -> npt.NDArray[np.uint16]:
+    """Each key's bucket, 0 the highest.
 
     The highest and the lowest key never share a bucket, so looking closer always gets closer.
     """
-    bucket = np.empty(len(keys), np.uint16)
-    heights = np.zeros(_N_BUCKETS)
-    for part in chunks(len(keys)):
-        depth = top - keys[part]
-        depth *= depth.dtype.type(scale)
-        index = depth.astype(np.intp)
-        bucket[part] = index
-        heights += np.bincount(index, weights[part], _N_BUCKETS)
-    return bucket, heights
+    depth = top - keys
+    depth *= depth.dtype.type(scale)
+    return depth.astype(np.uint16)

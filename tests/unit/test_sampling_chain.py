@@ -145,16 +145,27 @@ def test_top_p_keeps_what_reaches_p_and_typical_p_what_exceeds_it():
     assert shaped(row, Sampling(1, typical_p=0.5), NO_HISTORY).ids.tolist() == [0, 1, 2]
 
 
-def test_top_p_looks_beyond_the_tokens_near_the_best():
+@pytest.mark.parametrize("min_p", [0, 1e-4])
+def test_top_p_looks_beyond_the_tokens_near_the_best(min_p: float):
     """One token leads by 9, yet the thousands behind it hold two fifths of the mass."""
     row = np.zeros(6_000, np.float32)
     row[1_000] = 9
     tail = 5_999 / (5_999 + np.exp(9))
 
-    dist = shaped(row, Sampling(1, top_p=1 - tail / 2), NO_HISTORY)
+    dist = shaped(row, Sampling(1, top_p=1 - tail / 2, min_p=min_p), NO_HISTORY)
 
     assert len(dist.ids) == 1 + 3_000
     assert dist.ids.tolist()[-1] == 3_000
+
+
+@pytest.mark.parametrize("options", [{"typical_p": 0.3}, {"top_p": 0.3}, {"min_p": 0.3}])
+def test_few_that_are_left_of_many_have_exact_probabilities(options: dict[str, float]):
+    row = np.random.default_rng(0).normal(size=6_000).astype(np.float32)
+
+    dist = shaped(row, Sampling(1, **options), NO_HISTORY)
+
+    weights = np.exp(row[dist.ids].astype(np.float64))
+    np.testing.assert_allclose(dist.probs, weights / weights.sum(), rtol=1e-12)
 
 
 def test_repeat_penalty_divides_positive_and_multiplies_negative_logits():
@@ -184,6 +195,19 @@ def test_penalties_look_at_the_last_n_tokens(last_n: int, winner: int):
     assert dist.ids.tolist() == [winner]
 
 
+def test_penalties_over_a_long_history_equal_the_reference():
+    rng = np.random.default_rng(0)
+    row = rng.normal(size=300).astype(np.float32)
+    history = [*rng.integers(0, 280, 5_000).tolist(), *range(280, 290)]
+    params = Sampling(
+        1, repeat_penalty=1.2, frequency_penalty=0.1, presence_penalty=-0.3, repeat_last_n=-1
+    )
+
+    dist = shaped(row, params, tokens_of(*history, 300))
+
+    assert_same_law(dist, row, params, history)
+
+
 def test_penalties_ignore_tokens_beyond_a_narrower_row():
     params = Sampling(presence_penalty=5)
 
@@ -207,8 +231,9 @@ def test_bias_makes_a_token_certain(bias: float, temperature: float):
 
 
 @pytest.mark.parametrize("n_vocab", [3, 6_000])
-def test_biases_at_the_ends_of_the_float_range_mean_what_they_say(n_vocab: int):
-    params = Sampling(1, typical_p=0.9, top_p=0.9, logit_bias=((0, -3e38), (2, 3e38)))
+@pytest.mark.parametrize("options", [{"typical_p": 0.9}, {"min_p": 0.1}], ids=["typical", "min-p"])
+def test_biases_at_the_ends_of_the_float_range_mean_what_they_say(n_vocab: int, options):
+    params = Sampling(1, top_p=0.9, logit_bias=((0, -3e38), (2, 3e38)), **options)
 
     assert as_dict(shaped(np.zeros(n_vocab, np.float32), params, NO_HISTORY)) == {2: 1.0}
 

@@ -6,7 +6,7 @@ import pytest
 from edgespec.core import Dist, Mask, Sampler, Sampling, Tokens
 from edgespec.errors import UsageError
 from edgespec.sampling import RequestSampler
-from edgespec.sampling.noise import exponential_noise
+from edgespec.sampling.noise import coupled_draw, exponential_noise
 from tests.fakes import tokens_of
 
 WIDE = Dist(np.arange(1_000, dtype=np.int32), np.full(1_000, 1e-3))
@@ -146,6 +146,19 @@ def test_reproducible_draws_have_the_law_of_the_distribution():
     # Five standard deviations: a false alarm once in two million seeds.
     for token, p in zip(dist.ids.tolist(), dist.probs.tolist(), strict=True):
         assert abs(counts[token] - n * p) < 5 * (n * p * (1 - p)) ** 0.5
+
+
+@pytest.mark.parametrize("power", [0, 1, 6])
+def test_reproducible_draw_is_who_finishes_the_race_first(power: int):
+    """From a flat law to one that a few tokens dominate."""
+    ids = np.arange(3, 40_000, 7, dtype=np.int32)
+    weights = np.random.default_rng(power).random(len(ids)) ** power
+    dist = Dist(ids, weights / weights.sum())
+
+    drawn = [coupled_draw(dist, 11, position) for position in range(50)]
+
+    finish = [exponential_noise(11, position, ids) / dist.probs for position in range(50)]
+    assert drawn == [int(ids[times.argmin()]) for times in finish]
 
 
 def test_reproducible_draws_agree_more_than_independent_ones():
