@@ -5,7 +5,7 @@ Everything that a person can have wrong is told before the weights are read.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgespec.control import LONGEST
@@ -157,7 +157,9 @@ def load_pair(
         session = target.new_session(context, interrupt)
         if files.draft is not None:
             draft = Model(
-                files.draft.path, options, _telling(progress, f"loading {files.draft_id}")
+                files.draft.path,
+                replace(options, ids_of=files.draft.shape),  # the pair's texts are the target's
+                _telling(progress, f"loading {files.draft_id}"),
             )
             context = _context_options(files.draft, session.n_ctx, 1, threads, is_gpu)
             draft_session = draft.new_session(context, interrupt)

@@ -56,6 +56,17 @@ def test_description_tells_what_is_loaded(pair: LoadedModel) -> None:
     assert not about.can_think
 
 
+def test_load_has_the_texts_of_a_pair_read_once(
+    loaded: Loader, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "edgespec.llama")
+
+    loaded("llama", "draft")
+
+    kinds = [m.split("=")[1].strip() for m in caplog.messages if "vocab type" in m]
+    assert kinds == ["SPM", "no vocab"]
+
+
 @pytest.mark.usefixtures("no_weights")
 def test_draft_of_other_words_is_refused_before_weights_are_read(loaded: Loader) -> None:
     with pytest.raises(IncompatibleDraft) as refusal:
