@@ -120,6 +120,9 @@ def _architecture(part: GgufPart) -> str:
             "does not say its architecture ('general.architecture')",
             "get a complete file of this model",
         )
+    if part.values.get(f"{architecture}.attention.causal") is False:
+        # Rows of such a model would see the draft behind them.
+        refuse(part.path, f"is {OTHER_ARCHITECTURES['bert']}", _way_out(part))
     return architecture
 
 

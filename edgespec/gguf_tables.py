@@ -97,6 +97,7 @@ HYBRID: Final = frozenset(
 """Architectures with recurrent layers beside attention."""
 
 _EMBEDDER = "an embedding model: it writes no text"
+_HEAD = "a draft head inside another model: it cannot answer by itself"
 _DIFFUSER = "a diffusion model: it does not write token by token"
 OTHER_ARCHITECTURES: Final[dict[str, str]] = {
     "clip": "an image or audio projector (mmproj), not a language model",
@@ -107,6 +108,7 @@ OTHER_ARCHITECTURES: Final[dict[str, str]] = {
     **dict.fromkeys(
         ("bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2",
          "jina-bert-v3", "eurobert", "gemma-embedding", "llama-embed", "t5encoder"), _EMBEDDER),
+    **dict.fromkeys(("dflash", "eagle3", "gemma4-assistant"), _HEAD),
     **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), _DIFFUSER),
 }  # fmt: skip
 """What a file of this `general.architecture` is, where it is nothing to chat with."""

@@ -20,6 +20,10 @@ def u32_key(key: str, value: int) -> bytes:
     return packed_text(key.encode()) + struct.pack("<II", U32, value)
 
 
+def flag_key(key: str, value: bool) -> bytes:
+    return packed_text(key.encode()) + struct.pack("<IB", 7, value)
+
+
 def array_key(key: str, kind: int, count: int, items: bytes) -> bytes:
     return packed_text(key.encode()) + struct.pack("<IIQ", ARRAY, kind, count) + items
 

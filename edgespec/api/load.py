@@ -1,13 +1,10 @@
-"""From names to a loaded pair: files found and checked, contexts made, the drafter chosen.
-
-Everything that a person can have wrong is told before the weights are read.
-"""
+"""From checked files to a loaded pair: weights read, contexts made, devices named."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+from edgespec.api.files import Files
 from edgespec.control import LONGEST
 from edgespec.drafters import DRAFTERS, find
 from edgespec.engine import guard
@@ -17,9 +14,7 @@ from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.model import LoadOptions, Model
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.threads import default_threads
-from edgespec.errors import IncompatibleDraft, ModelNotFound, UsageError
-from edgespec.gguf_file import GgufHeader, read_header
-from edgespec.pairing import check_pair
+from edgespec.gguf_file import GgufHeader
 
 _log = logging.getLogger(__name__)
 
@@ -32,18 +27,6 @@ MAX_ROWS = LONGEST + 1
 _N_BATCH = {True: 512, False: 128}
 """Tokens per native call, by whether a GPU computes: on a CPU more gain nothing and progress is
 coarser."""
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """A target and perhaps a draft: headers read, pair checked."""
-
-    target: GgufHeader
-    target_id: str
-    draft: GgufHeader | None
-    draft_id: str | None
-    note: str
-    """Why there is no draft although "auto" looked for one; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,78 +47,6 @@ class Loaded:
         for owned in (self.draft_session, self.session, self.draft, self.target):
             if owned is not None:
                 owned.close()
-
-
-def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Files:
-    """Resolve names, read headers, check the pair.
-
-    Raises: `ModelNotFound`, `ModelFileError`, `UsageError`; `IncompatibleDraft` for a draft that
-    was named, while "auto" goes without and says why.
-    """
-    if drafter != "auto":
-        wants_draft = find(drafter).needs_draft_model
-        if wants_draft and draft is None:
-            raise UsageError(
-                f"the drafter {drafter!r} needs a draft model", hint="name one with --draft"
-            )
-    path, target_id, advised = _located(target)
-    header = _checked_header(path)
-    if draft != "auto":
-        if draft is None:
-            return Files(header, target_id, None, None, "")
-        draft_path, draft_id, _ = _located(draft)
-        draft_header = _checked_header(draft_path)
-        report = check_pair(header, draft_header)
-        if not report.ok:
-            raise IncompatibleDraft(
-                f"{draft_id} cannot draft for {target_id}: {report.reason}",
-                hint="leave --draft away, or --drafter suffix needs no draft model",
-            )
-        return Files(header, target_id, draft_header, draft_id, "")
-    note = ""
-    for name in advised:
-        try:
-            draft_path, draft_id, _ = _located(name)
-        except ModelNotFound:
-            continue
-        draft_header = _checked_header(draft_path)
-        report = check_pair(header, draft_header)
-        if report.ok:
-            return Files(header, target_id, draft_header, draft_id, "")
-        note = f"{draft_id} cannot draft for {target_id}: {report.reason}"
-    if drafter != "auto" and find(drafter).needs_draft_model:
-        raise ModelNotFound(
-            note or f"no draft model for {target_id} is on this machine",
-            hint=f"edgespec pull {advised[0]}" if advised else "name one with --draft",
-        )
-    return Files(header, target_id, None, None, note)
-
-
-def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
-    """File, display name, and the drafts that the catalogue advises."""
-    from edgespec.catalogue import load_catalogue
-    from edgespec.names import resolve
-    from edgespec.store import installed
-
-    if isinstance(name, Path):
-        return name, name.name, ()
-    resolved = resolve(name, load_catalogue())
-    if resolved.notice:
-        _log.warning("%s", resolved.notice)
-    if isinstance(resolved.model, Path):
-        return resolved.model, resolved.model.name, ()
-    path = installed(resolved.model)
-    if path is None:
-        raise ModelNotFound(
-            f"{resolved.model.id} is not on this machine", hint=f"edgespec pull {resolved.model.id}"
-        )
-    return path, resolved.model.id, resolved.model.drafts
-
-
-def _checked_header(path: Path) -> GgufHeader:
-    header = read_header(path)
-    header.tokens.check()  # llama.cpp ends the process on a repeated token
-    return header
 
 
 def load_pair(

@@ -13,12 +13,11 @@ from pathlib import Path
 from types import TracebackType
 
 from edgespec.api.answer import Answer, Engine
+from edgespec.api.files import Files, find_files
 from edgespec.api.load import (
-    Files,
     Loaded,
     Progress,
     drafter_names,
-    find_files,
     load_pair,
 )
 from edgespec.api.pace import measured, typical

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from edgespec.api.load import Loaded, find_files, load_pair
+from edgespec.api.files import find_files
+from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel
 from edgespec.api.pace import measured
 from edgespec.api.types import Options
@@ -60,6 +61,11 @@ class Rig:
     def native_s(self) -> float:
         """Seconds spent in llama.cpp's passes so far."""
         return self.target.native_s + (self.draft.native_s if self.draft else 0.0)
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of llama.cpp's buffers for logits, which it does not log as they grow."""
+        return self.target.output_bytes + (self.draft.output_bytes if self.draft else 0)
 
     def forget_prompt(self) -> None:
         """Leave one token in the target's cache."""

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 import edgespec
+from edgespec.api.files import Files, find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel, load
 from edgespec.engine import model as engine_model
@@ -248,3 +249,50 @@ def test_ten_loads_leave_no_memory_behind(files: dict[str, Path]) -> None:
     gc.collect()
 
     assert psutil.Process().memory_info().rss - before_bytes < 30e6
+
+
+def test_auto_goes_on_without_a_damaged_draft_and_says_why(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(files["draft"].read_bytes()[:5000])
+
+    found = with_advised(files["llama"], [damaged, files["other-words"]], monkeypatch)
+
+    assert found.draft is None
+    assert "damaged.gguf" in found.note
+    assert "other-words.gguf cannot draft for llama.gguf" in found.note
+
+
+def test_auto_reads_no_draft_for_a_drafter_that_needs_none(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = with_advised(files["llama"], [files["draft"]], monkeypatch, drafter="suffix")
+
+    assert found.draft is None
+    assert found.note == ""
+
+
+@pytest.mark.parametrize("role", ["target", "draft"])
+def test_a_draft_head_is_refused_by_name(files: dict[str, Path], role: str) -> None:
+    head = "qwen3.8-27b-mtp"
+    named = (head, None) if role == "target" else (files["llama"], head)
+
+    with pytest.raises(UsageError, match="draft head inside another model"):
+        find_files(*named, "auto")
+
+
+def with_advised(
+    target: Path, drafts: list[Path], monkeypatch: pytest.MonkeyPatch, drafter: str = "auto"
+) -> Files:
+    """What "auto" finds for a target to which a catalogue advises `drafts`."""
+    from edgespec.api import files as module
+
+    real = module._located
+
+    def located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
+        path, id, _ = real(Path(name))
+        return path, id, tuple(map(str, drafts))
+
+    monkeypatch.setattr(module, "_located", located)
+    return find_files(target, "auto", drafter)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from edgespec.api import pace
-from edgespec.api.load import Loaded, find_files, load_pair
+from edgespec.api.files import find_files
+from edgespec.api.load import Loaded, load_pair
 
 
 def loaded_pair(target: Path, draft: Path | None) -> Loaded:

@@ -9,7 +9,7 @@ import pytest
 
 from edgespec.errors import EdgespecError, ModelFileError, ModelNotFound
 from edgespec.gguf_file import read_header
-from tests.rawgguf import KEYS, RawGguf, text_key
+from tests.rawgguf import KEYS, RawGguf, flag_key, text_key
 from tests.tinygguf import write_llama
 
 
@@ -52,6 +52,12 @@ def model_of_kind(kind: str, architecture: str = "llama") -> RawGguf:
     return RawGguf(keys=(*keys, *KEYS[1:]))
 
 
+def without_a_causal_mask() -> RawGguf:
+    file = model_of_kind("model")
+    file.keys = (*file.keys, flag_key("llama.attention.causal", False))
+    return file
+
+
 @pytest.mark.parametrize(
     ("file", "says"),
     [
@@ -61,6 +67,10 @@ def model_of_kind(kind: str, architecture: str = "llama") -> RawGguf:
         (model_of_kind("imatrix"), "importance weights"),
         (model_of_kind("model", "bert"), "is an embedding model"),
         (model_of_kind("model", "dream"), "is a diffusion model"),
+        (model_of_kind("model", "eagle3"), "is a draft head inside another model"),
+        (model_of_kind("model", "dflash"), "is a draft head inside another model"),
+        (model_of_kind("model", "gemma4-assistant"), "is a draft head inside another model"),
+        (without_a_causal_mask(), "is an embedding model"),
         (model_of_kind("model", "t5"), "is an encoder-decoder model"),
     ],
 )

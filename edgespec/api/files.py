@@ -1,0 +1,111 @@
+"""From names to the files of a target and a draft: found, read, and checked as a pair.
+
+Everything that a person can have wrong is told here, before any weights are read.
+"""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgespec.drafters import find
+from edgespec.errors import EdgespecError, IncompatibleDraft, ModelNotFound, UsageError
+from edgespec.gguf_file import GgufHeader, read_header
+from edgespec.pairing import check_pair
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A target and perhaps a draft: headers read, pair checked."""
+
+    target: GgufHeader
+    target_id: str
+    draft: GgufHeader | None = None
+    draft_id: str | None = None
+    note: str = ""
+    """Why there is no draft although "auto" looked for one; empty otherwise."""
+
+
+def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Files:
+    """Resolve names, read headers, check the pair.
+
+    `draft` "auto": the catalogue's, if one is here and fits, and if `drafter` could use it.
+    Raises: `ModelNotFound`, `ModelFileError`, `UsageError`; `IncompatibleDraft` for a draft that
+    was named, while "auto" goes without and says why.
+    """
+    needs_draft = drafter != "auto" and find(drafter).needs_draft_model
+    if needs_draft and draft is None:
+        raise UsageError(
+            f"the drafter {drafter!r} needs a draft model", hint="name one with --draft"
+        )
+    path, target_id, advised = _located(target)
+    alone = Files(_checked_header(path), target_id)
+    if draft == "auto":
+        is_wanted = needs_draft or drafter == "auto"
+        return _with_advised(alone, advised, needs_draft) if is_wanted else alone
+    return alone if draft is None else _with(alone, draft)
+
+
+def _with(alone: Files, draft: str | Path) -> Files:
+    """The pair. Raises: `IncompatibleDraft`, and whatever is wrong with the draft's file."""
+    path, draft_id, _ = _located(draft)
+    header = _checked_header(path)
+    report = check_pair(alone.target, header)
+    if not report.ok:
+        raise IncompatibleDraft(
+            f"{draft_id} cannot draft for {alone.target_id}: {report.reason}",
+            hint="leave --draft away, or --drafter suffix needs no draft model",
+        )
+    return Files(alone.target, alone.target_id, header, draft_id)
+
+
+def _with_advised(alone: Files, advised: tuple[str, ...], needs_draft: bool) -> Files:
+    """The first advised draft that is here and fits; "auto" never fails for a bad one."""
+    reasons = []
+    for name in advised:
+        try:
+            return _with(alone, name)
+        except ModelNotFound:
+            continue
+        except EdgespecError as error:
+            reasons.append(error.message)
+    note = "; ".join(reasons)
+    if needs_draft:
+        raise ModelNotFound(
+            note or f"no draft model for {alone.target_id} is on this machine",
+            hint=f"edgespec pull {advised[0]}" if advised else "name one with --draft",
+        )
+    return Files(alone.target, alone.target_id, note=note)
+
+
+def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
+    """File, display name, and the drafts that the catalogue advises."""
+    from edgespec.catalogue import load_catalogue
+    from edgespec.names import resolve
+    from edgespec.store import installed
+
+    if isinstance(name, Path):
+        return name, name.name, ()
+    catalogue = load_catalogue()
+    resolved = resolve(name, catalogue)
+    if resolved.notice:
+        _log.warning("%s", resolved.notice)
+    spec = resolved.model
+    if isinstance(spec, Path):
+        return spec, spec.name, ()
+    if spec.kind == "head":
+        raise UsageError(
+            f"{spec.id} is a draft head inside another model, not a model by itself",
+            hint="edgespec models shows which models can be used",
+        )
+    path = installed(spec)
+    if path is None:
+        raise ModelNotFound(f"{spec.id} is not on this machine", hint=f"edgespec pull {spec.id}")
+    return path, spec.id, tuple(draft.id for draft in catalogue.drafts_of(spec))
+
+
+def _checked_header(path: Path) -> GgufHeader:
+    header = read_header(path)
+    header.tokens.check()  # llama.cpp ends the process on a repeated token
+    return header
