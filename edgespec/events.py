@@ -128,9 +128,9 @@ class Stats:
 
     @property
     def speedup(self) -> float | None:
-        """Speed against the measured plain steps; None while there is no measurement."""
+        """Speed against the measured plain steps; None while there is no measurement or draft."""
         speed, plain = self.decode_tokens_per_s, self.plain_tokens_per_s
-        return speed / plain if speed and plain else None
+        return speed / plain if speed and plain and self.rounds else None
 
     def to_dict(self) -> dict[str, Any]:
         """Every field and ratio by name, for JSON."""

@@ -20,7 +20,7 @@ from edgespec.api.load import (
     drafter_names,
     load_pair,
 )
-from edgespec.api.pace import measured, typical
+from edgespec.api.pace import PHASE, measured, typical
 from edgespec.api.prepare import Drafting, Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.types import Description, Options, Prompt
@@ -69,7 +69,7 @@ def load(
     _check_context(files, n_ctx)
     loaded = load_pair(files, n_ctx=n_ctx, n_threads=n_threads, progress=tell)
     try:
-        hear = partial(tell, "measuring")
+        hear = partial(tell, PHASE)
         costs = measured(loaded, hear).live() if measure else typical(loaded)
         return LoadedModel(loaded, drafter, costs)
     except BaseException:

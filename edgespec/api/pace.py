@@ -25,6 +25,8 @@ from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folde
 Clock = Callable[[], float]
 _log = logging.getLogger(__name__)
 
+PHASE = "measuring its speed, once"
+"""What a person reads meanwhile."""
 ROWS = (1, 4, 16, 64, 8, 32, 2, 3, 6, 12, 24, 48)
 """Sizes of passes, the telling ones first: a slow model is measured at the first few only."""
 _SMALL = 16

@@ -9,7 +9,7 @@ import numpy as np
 from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel
-from edgespec.api.pace import measured
+from edgespec.api.pace import PHASE, measured
 from edgespec.api.types import Options
 from edgespec.bench.measure import PLAIN
 from edgespec.core import Tokens
@@ -23,7 +23,7 @@ class Rig:
     def __init__(self, loaded: Loaded, progress: Callable[[str, float], None]) -> None:
         """Take ownership of `loaded`."""
         self._loaded = loaded
-        costs = measured(loaded, partial(progress, "measuring"))
+        costs = measured(loaded, partial(progress, PHASE))
         assert isinstance(costs.target, PassCosts), costs
         self.pass_costs = costs.target
         """What draft lengths are chosen by, before answers correct it."""

@@ -13,6 +13,7 @@ import edgespec
 from edgespec.api.files import Files, find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel, load
+from edgespec.api.pace import PHASE
 from edgespec.engine import model as engine_model
 from edgespec.errors import (
     EdgespecError,
@@ -176,7 +177,7 @@ def test_progress_tells_phases_and_may_give_up(files: dict[str, Path]) -> None:
     def progress(phase: str, fraction: float) -> None:
         assert 0 <= fraction <= 1
         told.append(phase)
-        if phase == "measuring":
+        if phase == PHASE:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -186,7 +187,7 @@ def test_progress_tells_phases_and_may_give_up(files: dict[str, Path]) -> None:
         "checking llama.cpp",
         "loading llama.gguf",
         "loading draft.gguf",
-        "measuring",
+        PHASE,
     ]
 
 
@@ -197,7 +198,7 @@ def test_failure_after_the_weights_frees_them(
     monkeypatch.setattr("edgespec.api.model.load_pair", _noting(freed))
 
     def fail(phase: str, fraction: float) -> None:
-        if phase == "measuring":
+        if phase == PHASE:
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
