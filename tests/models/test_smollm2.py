@@ -3,6 +3,7 @@
 Measured for batches up to 33 on CPUs (design decision 12); other models need the near-tie rule.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -192,3 +193,27 @@ def test_only_the_answer_is_on_stdout_and_nothing_on_stderr(
     )
 
     assert (done.stdout.decode(), done.stderr) == (expected + "\n", b"")
+
+
+MEASURE = """
+import sys, edgespec
+from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
+with logged_buffers() as log:
+    model = edgespec.load(sys.argv[1])
+with model:
+    model.complete(sys.argv[2], edgespec.Options(max_tokens=32))
+print(Memory(peak_bytes(), dict(log.buffers)).beyond_bytes)
+"""
+
+
+def test_process_needs_at_most_150_mib_beside_llama_cpps_buffers(smollm2: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(smollm2), PROMPTS["copy"]],
+        capture_output=True,
+        cwd=ROOT,
+        check=True,
+        env={**os.environ, "EDGESPEC_CHECK": ""},  # whose copies of logits are not everyday's
+    )
+
+    beyond_mib = int(done.stdout) / 2**20
+    assert beyond_mib <= 150
