@@ -1,5 +1,6 @@
 """Numbers as sentences: statistics and durations. Pure; prints nothing."""
 
+from edgespec.chat_turns import ratio
 from edgespec.events import Stats
 
 
@@ -13,13 +14,14 @@ def duration(seconds: float) -> str:
 
 
 def speed_line(stats: Stats) -> str:
-    """How fast it was; the ratio only where plain decoding was measured."""
+    """How fast it was; the ratio only where drafts could change it."""
     parts = [f"{stats.generated_tokens} tokens"]
     if stats.decode_s:
         parts[0] += f" in {duration(stats.decode_s)}"
     if (speed := stats.decode_tokens_per_s) is not None:
-        ratio = f" ({stats.speedup:.2f}x plain)" if stats.speedup is not None else ""
-        parts.append(f"{speed:.1f} tok/s{ratio}")
+        times = ratio(stats)
+        against = f" ({times:.2f}x plain)" if times is not None else ""
+        parts.append(f"{speed:.1f} tok/s{against}")
     if stats.ttft_s is not None:
         parts.append(f"first token after {duration(stats.ttft_s)}")
     cached = f", {stats.cached_tokens} of them cached" if stats.cached_tokens else ""

@@ -17,6 +17,7 @@ def test_speed_line_names_every_figure() -> None:
         ttft_s=0.25,
         decode_s=4.0,
         plain_tokens_per_s=20.0,
+        rounds=30,
     )
 
     line = speed_line(stats)
@@ -25,6 +26,12 @@ def test_speed_line_names_every_figure() -> None:
         "100 tokens in 4.00 s; 25.0 tok/s (1.25x plain); first token after 0.25 s; "
         "prompt 34 tokens, 12 of them cached"
     )
+
+
+def test_speed_line_has_no_ratio_when_nothing_was_drafted() -> None:
+    stats = Stats(generated_tokens=100, decode_s=4.0, plain_tokens_per_s=24.5)
+
+    assert speed_line(stats) == "100 tokens in 4.00 s; 25.0 tok/s; prompt 0 tokens"
 
 
 def test_speed_line_has_no_speed_when_nothing_was_said() -> None:
