@@ -61,7 +61,8 @@ def run(
             found = scores(cell, planned.arms, _is_deterministic)
             scored += found
             show(found)
-        peak = peak_bytes()  # before what is only done to judge
+        buffers = {**log.buffers, "output": rig.output_bytes}
+        memory = Memory(peak_bytes(), buffers)  # before what is only done to judge
         tell("comparing texts")
         divergences = tuple(_divergences(rig, planned, cells))
         tell("measuring the sampling chain")
@@ -74,7 +75,7 @@ def run(
             pass_costs=rig.pass_costs,
             draft_pass_s=rig.draft_pass_s,
             sampling=tuple(chain_costs()),
-            memory=Memory(peak, dict(log.buffers)),
+            memory=memory,
             versions=facts.versions(),
             hardware=hardware,
             load_after=facts.load(),

@@ -19,7 +19,8 @@ class Memory:
     peak_bytes: int
     """High-water mark of the process's resident memory."""
     buffers: Mapping[str, int] = field(default_factory=dict)
-    """By kind, as llama.cpp logged them: model, KV, compute, output, RS (recurrent states)."""
+    """By kind: model, KV, compute and RS (recurrent states) as llama.cpp logged them; output, the
+    logits, as it has grown since."""
 
     @property
     def buffer_bytes(self) -> int:

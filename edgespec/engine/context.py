@@ -80,6 +80,7 @@ class NativeContext:
         self.n_vocab = int(self._lib.llama_vocab_n_tokens(self._lib.llama_model_get_vocab(model)))
         self._logits = np.empty((0, self.n_vocab), np.float32)
         self._logits_address = 0
+        self._n_output_rows = 1 + options.max_branches  # llama.cpp begins with one per sequence
 
     def _params(self, options: ContextOptions) -> Any:
         params = self._lib.llama_context_default_params()
@@ -110,6 +111,7 @@ class NativeContext:
         assert 0 < batch.n_rows <= self.options.n_batch, f"{batch.n_rows} rows"
         assert batch.n_logits <= self.options.max_logits, f"{batch.n_logits} rows with logits"
         binding.forget_errors()
+        self._n_output_rows = max(self._n_output_rows, batch.n_logits)
         native, began_s = batch.native(), perf_counter()
         rc = self._lib.llama_decode(self._handle, native)
         self.native_s += perf_counter() - began_s
@@ -135,6 +137,15 @@ class NativeContext:
             self._logits = np.ctypeslib.as_array(pointer, shape=shape)
             self._logits_address = address
         return self._logits[:n]
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of llama.cpp's buffer for logits.
+
+        It grows to the most rows that a pass gave, which a release build does not log.
+        Source: llama.cpp src/llama-context.cpp, llama_context::output_reserve.
+        """
+        return self._n_output_rows * self.n_vocab * np.dtype(np.float32).itemsize
 
     def end(self, sequence: int = 0) -> int:
         """Positions [0, end) are what `sequence` holds at its end; 0 when empty."""

@@ -76,6 +76,11 @@ class LlamaSession:
         return self._context.native_s
 
     @property
+    def output_bytes(self) -> int:
+        """Bytes of llama.cpp's buffer for logits, as far as it has grown."""
+        return self._context.output_bytes
+
+    @property
     def rollback(self) -> Kind:
         """Class of memory: changes costs, never results."""
         return self._rollback.kind

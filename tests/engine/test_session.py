@@ -282,6 +282,18 @@ def test_quantised_caches_decode(tiny: TinyModels, kv_type: str) -> None:
     assert (row == expected).all() == (kv_type == "f16")
 
 
+def test_output_bytes_are_those_of_the_most_rows_of_a_pass(open_session: Opener) -> None:
+    session = open_session("llama")
+    text = tokens_of(40)
+    sizes = [session.output_bytes]
+
+    for n in (1, 7, 3):
+        session.forward(text, n_logits=n)
+        sizes.append(session.output_bytes)
+
+    assert sizes == [n * session.n_vocab * 4 for n in (1, 1, 7, 7)]
+
+
 def test_close_twice_is_once(open_session: Opener, tmp_path: Path) -> None:
     model = Model(tinygguf.write_llama(tmp_path / "m.gguf"))
     session = model.new_session(SMALL)
