@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from edgespec.api.files import Files
 from edgespec.control import LONGEST
 from edgespec.drafters import DRAFTERS, find
-from edgespec.engine import guard
+from edgespec.engine import guard, heap
 from edgespec.engine.context import ContextOptions
 from edgespec.engine.devices import devices, has_gpu
 from edgespec.engine.interrupt import Interrupt
@@ -47,6 +47,7 @@ class Loaded:
         for owned in (self.draft_session, self.session, self.draft, self.target):
             if owned is not None:
                 owned.close()
+        heap.give_back()
 
 
 def load_pair(

@@ -1,6 +1,5 @@
 """`load` and the loaded model: thread-safe requests over one engine thread."""
 
-import asyncio
 import atexit
 import logging
 import threading
@@ -28,6 +27,7 @@ from edgespec.api.worker import Worker
 from edgespec.control import Costs, PlainSpeed, auto_drafter, draft_lengths
 from edgespec.costs import LiveCosts
 from edgespec.drafters import DrafterInputs, create
+from edgespec.engine import heap
 from edgespec.errors import Busy, Closed, Interrupted, UsageError
 from edgespec.events import Reply
 from edgespec.text.memory import AnswerMemory
@@ -88,6 +88,8 @@ async def aload(
     measure: bool = True,
 ) -> "LoadedModel":
     """`load` on a thread of its own, for asyncio; cancelling gives up and frees what was loaded."""
+    import asyncio  # 3 MB and 40 ms that only its users pay
+
     is_cancelled = threading.Event()
 
     def tell(phase: str, fraction: float) -> None:
@@ -176,6 +178,7 @@ class LoadedModel:
         self._is_closed = False
         self._is_freed = threading.Event()
         self._worker = Worker(loaded.files.target_id)
+        heap.give_back()  # what loading and measuring freed
         _open_models.add(self)
 
     @property

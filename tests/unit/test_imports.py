@@ -54,6 +54,10 @@ def test_importing_edgespec_loads_nothing_heavy() -> None:
     assert loaded_by("import edgespec; edgespec.EdgespecError; edgespec.Stats") == set()
 
 
+def test_api_loads_asyncio_for_its_users_only() -> None:
+    assert "asyncio" not in modules_after("import edgespec.api.model")
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["chat", "--help"], ["paths"]])
 def test_command_loads_nothing_heavy(arguments: list[str]) -> None:
     assert loaded_by("from edgespec.cli.main import main; main()", *arguments) == set()
