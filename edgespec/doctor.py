@@ -122,7 +122,7 @@ def _machine() -> Iterator[Finding]:
 
 
 def _models() -> Iterator[Finding]:
-    from edgespec.catalogue import load_catalogue
+    from edgespec.models.catalogue import load_catalogue
     from edgespec.store import list_installed
 
     found = list_installed(load_catalogue())

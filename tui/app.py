@@ -11,7 +11,7 @@ from rich.text import Text
 from textual.app import App
 
 from edgespec.api.types import Options
-from edgespec.chat import ChatController, OpenModel
+from edgespec.chat.controller import ChatController, OpenModel
 
 from .glyphs import ASCII, UNICODE, wants_ascii
 from .screen import ChatScreen

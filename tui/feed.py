@@ -1,6 +1,6 @@
 """From the conversation's updates to the log: which view is live, what an end brings with it."""
 
-from edgespec.chat import ChatController, Loaded, LoadFailed, Turn, Update
+from edgespec.chat.controller import ChatController, Loaded, LoadFailed, Turn, Update
 from edgespec.text.clean import clean
 
 from .log import ChatLog

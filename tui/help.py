@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from edgespec.chat_commands import COMMANDS
+from edgespec.chat.commands import COMMANDS
 
 KEYS = (
     ("Enter", "send; a \\ before it breaks the line"),

@@ -7,8 +7,8 @@ colour only repeats it.
 from textual.content import Content
 
 from edgespec.api.types import Description
-from edgespec.chat import ChatController, ContextUsage, LoadProgress, Turn
-from edgespec.chat_turns import ratio
+from edgespec.chat.controller import ChatController, ContextUsage, LoadProgress, Turn
+from edgespec.chat.turns import ratio
 from edgespec.events import PromptProgress, Stats
 from edgespec.text.clean import clean
 

@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from edgespec.chat import Turn
+from edgespec.chat.controller import Turn
 
 from .glyphs import Glyphs
 from .turn import TurnView

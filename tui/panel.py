@@ -3,8 +3,8 @@
 from textual.content import Content
 from textual.widgets import Static
 
-from edgespec.chat import ChatController
-from edgespec.chat_turns import ratio
+from edgespec.chat.controller import ChatController
+from edgespec.chat.turns import ratio
 from edgespec.events import Stats
 from edgespec.text.clean import clean
 

@@ -4,7 +4,7 @@ from textual.events import Key
 from textual.message import Message
 from textual.widgets import TextArea
 
-from edgespec.chat_commands import completions
+from edgespec.chat.commands import completions
 
 NEWLINE_KEYS = ("ctrl+j", "newline", "alt+enter", "shift+enter")
 

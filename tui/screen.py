@@ -15,8 +15,7 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from edgespec.chat import ChatController, Turn
-from edgespec.chat_commands import (
+from edgespec.chat.commands import (
     Command,
     Outcome,
     Unknown,
@@ -25,6 +24,7 @@ from edgespec.chat_commands import (
     parse,
     run,
 )
+from edgespec.chat.controller import ChatController, Turn
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 

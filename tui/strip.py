@@ -6,7 +6,7 @@ from collections.abc import Callable
 from textual.content import Content
 from textual.widgets import Static
 
-from edgespec.chat import ChatController
+from edgespec.chat.controller import ChatController
 from edgespec.events import PromptProgress
 
 from . import lines

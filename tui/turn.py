@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.widgets import Static
 
-from edgespec.chat import Turn
+from edgespec.chat.controller import Turn
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 

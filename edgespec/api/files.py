@@ -9,8 +9,8 @@ from pathlib import Path
 
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, IncompatibleDraft, ModelNotFound, UsageError
-from edgespec.gguf_file import GgufHeader, read_header
-from edgespec.pairing import check_pair
+from edgespec.gguf.header import GgufHeader, read_header
+from edgespec.models.pairing import check_pair
 
 _log = logging.getLogger(__name__)
 
@@ -81,8 +81,8 @@ def _with_advised(alone: Files, advised: tuple[str, ...], needs_draft: bool) -> 
 
 def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
     """File, display name, and the drafts that the catalogue advises."""
-    from edgespec.catalogue import load_catalogue
-    from edgespec.names import resolve
+    from edgespec.models.catalogue import load_catalogue
+    from edgespec.models.names import resolve
     from edgespec.store import installed
 
     if isinstance(name, Path):

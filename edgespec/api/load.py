@@ -14,7 +14,7 @@ from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.model import LoadOptions, Model
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.threads import default_threads
-from edgespec.gguf_file import GgufHeader
+from edgespec.gguf.header import GgufHeader
 
 _log = logging.getLogger(__name__)
 

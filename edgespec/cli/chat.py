@@ -20,9 +20,9 @@ from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.api.types import Message
-    from edgespec.chat import ChatController, OpenModel
+    from edgespec.chat.controller import ChatController, OpenModel
     from edgespec.cli.pick import Pick
-    from edgespec.names import Resolved
+    from edgespec.models.names import Resolved
 
 
 @click.command()
@@ -77,7 +77,7 @@ def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
 @contextmanager
 def _conversation(screen: Screen, doors: Doors, flags: Flags) -> "Iterator[ChatController]":
     """A chat without a screen of its own, its model loaded; freed at the end."""
-    from edgespec.chat import ChatController
+    from edgespec.chat.controller import ChatController
     from edgespec.cli.pick import pick
     from edgespec.cli.repl import wait_for_model
 
@@ -119,7 +119,7 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
 
 
 def _opener(doors: Doors, flags: Flags, picked: "Pick") -> "OpenModel":
-    from edgespec.chat import LoadProgress
+    from edgespec.chat.controller import LoadProgress
 
     return lambda tell: doors.load(
         _name(picked.target),

@@ -43,8 +43,8 @@ def show(screen: Screen, report: "Report") -> int:
 
 
 def _check_pair(screen: Screen, target: str, draft: str) -> int:
-    from edgespec.pair_proof import prove
-    from edgespec.pair_proof_words import lines
+    from edgespec.proof.pair import prove
+    from edgespec.proof.words import lines
 
     proof = prove(target, draft, progress=lambda phase, share: screen.status(phase))
     for line in lines(proof):

@@ -2,7 +2,7 @@
 
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import duration
-from edgespec.modelspec import ModelSpec
+from edgespec.models.spec import ModelSpec
 from edgespec.sizes import gigabytes
 from edgespec.store import PullProgress, pull
 

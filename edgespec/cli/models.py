@@ -11,7 +11,7 @@ from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
-    from edgespec.modelspec import ModelSpec
+    from edgespec.models.spec import ModelSpec
 
 
 @click.group(invoke_without_command=True)
@@ -28,7 +28,7 @@ def models(ctx: click.Context) -> None:
 @click.pass_obj
 def models_ls(shared: Shared, /) -> None:
     """List the catalogue; * marks what is on this machine."""
-    from edgespec.catalogue import load_catalogue
+    from edgespec.models.catalogue import load_catalogue
     from edgespec.sizes import gigabytes
     from edgespec.store import list_installed
 
@@ -83,8 +83,8 @@ def pull(shared: Shared, /, name: str, offline: bool) -> None:
 
 
 def _spec(screen: Screen, name: str) -> "ModelSpec":
-    from edgespec.catalogue import load_catalogue
-    from edgespec.names import resolve
+    from edgespec.models.catalogue import load_catalogue
+    from edgespec.models.names import resolve
 
     resolved = resolve(name, load_catalogue())
     if isinstance(resolved.model, Path):

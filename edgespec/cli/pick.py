@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgespec import paths
-from edgespec.catalogue import Catalogue, ModelSpec, load_catalogue
 from edgespec.cli.fetch import Shown, fetch, sources
 from edgespec.cli.flags import AUTO, Flags
 from edgespec.cli.prompt import is_watched
 from edgespec.cli.render import Screen
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, ModelNotFound, UsageError
-from edgespec.names import Resolved, resolve
+from edgespec.models.catalogue import Catalogue, ModelSpec, load_catalogue
+from edgespec.models.names import Resolved, resolve
 from edgespec.sizes import gigabytes
 from edgespec.store import described, installed, is_offline, list_installed
 

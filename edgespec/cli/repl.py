@@ -5,8 +5,8 @@ Same conversation and commands as the TUI's; answers go to stdout, everything el
 
 import signal
 
-from edgespec.chat import ChatController, LoadProgress, Turn
-from edgespec.chat_commands import COMMANDS, Command, Say, Unknown, parse, run
+from edgespec.chat.commands import COMMANDS, Command, Say, Unknown, parse, run
+from edgespec.chat.controller import ChatController, LoadProgress, Turn
 from edgespec.cli.interrupts import stopping
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import draft_line, loading_line, speed_line

@@ -1,6 +1,6 @@
 """Numbers as sentences: statistics and durations. Pure; prints nothing."""
 
-from edgespec.chat_turns import ratio
+from edgespec.chat.turns import ratio
 from edgespec.events import Stats
 
 

@@ -14,7 +14,7 @@ from edgespec.engine.rollback import Replay, Rollback, Snapshot, Trim
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
 from edgespec.errors import ModelFileError
-from edgespec.gguf_shape import ModelShape
+from edgespec.gguf.shape import ModelShape
 
 ALL_LAYERS = 999
 _MAX_KEY_BYTES = 127  # llama_model_kv_override
@@ -46,7 +46,7 @@ class Model:
     ) -> None:
         """Load the file; `progress(fraction)` hears how far it is, and may raise to abort.
 
-        The header must have been read before (`gguf_file.read_header`): a damaged file does not
+        The header must have been read before (`gguf.header.read_header`): a damaged file does not
         reach llama.cpp. Raises: `ModelFileError`; what `progress` raises.
         """
         self._lib = binding.lib()

@@ -1,7 +1,7 @@
 """Model files on this machine: which are here, getting them, removing them.
 
 `pull` gives a complete, verified file or an error that says why not; half a file is never a model.
-Knows the catalogue's entries (`edgespec.modelspec`), nothing of llama.cpp.
+Knows the catalogue's entries (`edgespec.models.spec`), nothing of llama.cpp.
 """
 
 from edgespec.store.disk import Installed, Removed, installed, list_installed, remove

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import ModelNotFound
-from edgespec.modelspec import HubSource, ModelSpec
+from edgespec.models.spec import HubSource, ModelSpec
 from edgespec.store.lock import locked
 from edgespec.store.pins import has_pinned_size, is_pinned
 from edgespec.store.progress import Tell, ignore

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from edgespec import paths
-from edgespec.modelspec import HubSource
+from edgespec.models.spec import HubSource
 from edgespec.store.disk import places
 from edgespec.store.hub_errors import explained, refusals
 from edgespec.store.job import Job, SourceFailed

@@ -1,6 +1,6 @@
 """What the Hugging Face hub's refusals mean, as clauses for people."""
 
-from edgespec.modelspec import HubSource
+from edgespec.models.spec import HubSource
 from edgespec.store.job import SourceFailed
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgespec.modelspec import ModelSpec
+from edgespec.models.spec import ModelSpec
 from edgespec.sizes import gigabytes
 from edgespec.store.progress import Meter, Phase, Tell
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from edgespec.modelspec import Part
+from edgespec.models.spec import Part
 from edgespec.store.job import Job, SourceFailed
 from edgespec.store.pins import remember
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from edgespec import paths
 from edgespec.errors import DownloadError
-from edgespec.modelspec import ModelSpec
+from edgespec.models.spec import ModelSpec
 from edgespec.store.progress import Meter, Tell
 
 _POLL_S = 0.1

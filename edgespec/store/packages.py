@@ -9,7 +9,7 @@ import logging
 import shutil
 from pathlib import Path
 
-from edgespec.modelspec import PackageSource
+from edgespec.models.spec import PackageSource
 from edgespec.sizes import gigabytes
 from edgespec.store import pip
 from edgespec.store.job import Job, SourceFailed

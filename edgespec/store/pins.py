@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from edgespec import paths
-from edgespec.modelspec import ModelSpec
+from edgespec.models.spec import ModelSpec
 from edgespec.store.progress import Meter, Tell
 
 _log = logging.getLogger(__name__)

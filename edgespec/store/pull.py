@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import DownloadError, ModelNotFound
-from edgespec.modelspec import HubSource, ModelSpec, Source
+from edgespec.models.spec import HubSource, ModelSpec, Source
 from edgespec.sizes import gigabytes
 from edgespec.store import hub, packages
 from edgespec.store.disk import installed

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from edgespec.cli.main import cli
 from edgespec.core import Dist, Draft, Sampling
 from edgespec.equality import Difference
-from edgespec.pair_proof import Greedy, Proof
-from edgespec.pair_proof_tally import Acceptance, Share, Tally
-from edgespec.pair_proof_words import lines
+from edgespec.proof.pair import Greedy, Proof
+from edgespec.proof.tally import Acceptance, Share, Tally
+from edgespec.proof.words import lines
 from edgespec.sampling import RequestSampler
 from tests import tinygguf
 from tests.fakes import tokens_of

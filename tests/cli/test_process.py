@@ -204,7 +204,7 @@ def test_person_is_asked_before_a_download_and_may_refuse() -> None:
 
 QUIT_WHILE_LOADING = """
 import atexit, threading
-from edgespec.chat import ChatController
+from edgespec.chat.controller import ChatController
 from edgespec.cli.main import main
 atexit.register(print, "in order", flush=True)
 ChatController().load(lambda tell: threading.Event().wait())

@@ -10,7 +10,7 @@ import pytest
 
 from edgespec.engine.model import LoadOptions, Model
 from edgespec.errors import ModelFileError
-from edgespec.gguf_file import read_header
+from edgespec.gguf.header import read_header
 from tests.engine.conftest import SMALL, WRITERS
 from tests.rawgguf import RawGguf, text_key
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.api.model import LoadedModel, load
-from edgespec.catalogue import load_catalogue
+from edgespec.models.catalogue import load_catalogue
 from edgespec.store import installed, pull
 
 

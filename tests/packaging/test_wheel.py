@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "models.toml", "edgespec", "tui")
 CHAT = """
 import asyncio
-from edgespec.chat import ChatController
+from edgespec.chat.controller import ChatController
 from edgespec.tui.app import EdgespecApp
 from scripted import ScriptedLM
 

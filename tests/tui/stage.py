@@ -13,7 +13,7 @@ from edgespec.tui.prompt import Prompt
 from edgespec.tui.turn import TurnView
 from textual.pilot import Pilot
 
-from edgespec.chat import ChatController
+from edgespec.chat.controller import ChatController
 from tests.scripted import ScriptedLM
 
 GOLDEN = Path(__file__).with_name("golden")

@@ -7,7 +7,7 @@ from edgespec.tui import log
 from textual.events import Key
 
 from edgespec.api.types import LanguageModel
-from edgespec.chat import LoadProgress
+from edgespec.chat.controller import LoadProgress
 from edgespec.errors import DecodeFailed, ModelNotFound
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 from tests.tui.stage import played, staged

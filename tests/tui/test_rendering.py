@@ -8,7 +8,7 @@ from edgespec.tui.panel import SpecPanel
 from rich.style import Style
 from textual.content import Content
 
-from edgespec.chat import ChatController, Turn
+from edgespec.chat.controller import ChatController, Turn
 from edgespec.events import PromptProgress, Round, Stats, Step
 from edgespec.text.clean import clean
 from tests.scripted import Script, ScriptedLM

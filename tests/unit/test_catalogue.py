@@ -2,8 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from edgespec.catalogue import Catalogue, HubSource, PackageSource, load_catalogue, read_catalogue
 from edgespec.errors import ModelNotFound, UsageError
+from edgespec.models.catalogue import (
+    Catalogue,
+    HubSource,
+    PackageSource,
+    load_catalogue,
+    read_catalogue,
+)
 
 SHA = "ab" * 32
 ENTRY = """

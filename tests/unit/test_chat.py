@@ -3,7 +3,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from edgespec.api.types import LanguageModel, Options
-from edgespec.chat import ChatController, LoadFailed, LoadProgress, TurnEnded, Update
+from edgespec.chat.controller import ChatController, LoadFailed, LoadProgress, TurnEnded, Update
 from edgespec.errors import ContextOverflow, DecodeFailed, ModelNotFound
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 

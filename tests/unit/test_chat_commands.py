@@ -2,8 +2,7 @@ import re
 
 import pytest
 
-from edgespec.chat import ChatController
-from edgespec.chat_commands import (
+from edgespec.chat.commands import (
     COMMANDS,
     Command,
     Outcome,
@@ -14,6 +13,7 @@ from edgespec.chat_commands import (
     run,
     stats_text,
 )
+from edgespec.chat.controller import ChatController
 from edgespec.errors import UsageError
 from edgespec.events import Stats
 from tests.scripted import ScriptedLM

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import EdgespecError, ModelFileError, ModelNotFound
-from edgespec.gguf_file import read_header
+from edgespec.gguf.header import read_header
 from tests.rawgguf import KEYS, RawGguf, flag_key, text_key
 from tests.tinygguf import write_llama
 

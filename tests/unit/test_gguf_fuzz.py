@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_file import read_header
-from edgespec.pairing import check_pair
+from edgespec.gguf.header import read_header
+from edgespec.models.pairing import check_pair
 from tests.tinygguf import write_gemma3, write_hybrid, write_llama
 
 _HEADER_BYTES = 12_000

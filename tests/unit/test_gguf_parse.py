@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_file import read_header, read_part
+from edgespec.gguf.header import read_header, read_part
 from tests.rawgguf import KEYS, STRING, U32, RawGguf, array_key, packed_text, tensor, u32_key
 
 SOUND = RawGguf()

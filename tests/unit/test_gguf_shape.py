@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_file import read_header
+from edgespec.gguf.header import read_header
 from tests.rawgguf import KEYS, U32, RawGguf, array_key, tensor, text_key, u32_key
 from tests.tinygguf import CHATML, VOCAB, write_gemma3, write_hybrid, write_llama, write_mamba
 

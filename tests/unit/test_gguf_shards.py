@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_file import read_header
+from edgespec.gguf.header import read_header
 from tests.rawgguf import KEYS, RawGguf, tensor, u32_key
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gguf import GGUFReader
 
-from edgespec.gguf_file import read_header
+from edgespec.gguf.header import read_header
 from tests.tinygguf import VOCAB, write_gemma3, write_hybrid, write_llama, write_mamba
 
 WRITERS = [write_llama, write_gemma3, write_mamba, write_hybrid]

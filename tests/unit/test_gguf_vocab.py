@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_file import read_header
+from edgespec.gguf.header import read_header
 from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key, u32_key
 from tests.tinygguf import BOS, VOCAB, write_llama
 

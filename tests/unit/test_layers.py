@@ -12,17 +12,17 @@ ROOT = Path(__file__).parents[2]
 # From the ground up. A module imports lower layers and its own group; a name stands for the
 # module, its submodules, and siblings that begin with it and an underscore.
 LAYERS = (
-    ("costs", "errors", "events", "paths", "sizes", "modelspec"),
+    ("costs", "errors", "events", "paths", "sizes"),
     ("core",),
-    ("api.types", "verify", "equality", "text", "gguf", "catalogue"),
-    ("sampling", "pairing", "names"),
+    ("api.types", "verify", "equality", "text", "gguf"),
+    ("sampling", "models"),
     ("context", "engine", "drafters", "store"),
     ("decode", "control"),
     ("fold",),
     ("api", "chat"),
     ("bench",),
     ("doctor",),
-    ("pair_proof",),
+    ("proof",),
     ("tui",),
     ("cli",),
     ("__main__",),

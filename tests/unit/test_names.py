@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from edgespec.catalogue import Catalogue, HubSource, ModelSpec
 from edgespec.errors import EdgespecError, ModelFileError, ModelNotFound
-from edgespec.gguf_file import GgufHeader, read_header
-from edgespec.names import Resolved, resolve
+from edgespec.gguf.header import GgufHeader, read_header
+from edgespec.models.catalogue import Catalogue, HubSource, ModelSpec
+from edgespec.models.names import Resolved, resolve
 
 
 def _spec(id: str, quant: str) -> ModelSpec:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from edgespec.gguf_file import GgufHeader, read_header
-from edgespec.pairing import PairReport, check_pair
+from edgespec.gguf.header import GgufHeader, read_header
+from edgespec.models.pairing import PairReport, check_pair
 from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key, u32_key
 from tests.tinygguf import OTHER_VOCAB, VOCAB, TinyVocab, write_gemma3, write_llama
 

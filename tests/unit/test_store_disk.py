@@ -6,7 +6,7 @@ import pytest
 
 from edgespec import store
 from edgespec.errors import ModelNotFound
-from edgespec.modelspec import HubSource, ModelSpec
+from edgespec.models.spec import HubSource, ModelSpec
 from tests.unit.wheels import content, spec_of
 
 DATA = content()

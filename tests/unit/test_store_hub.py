@@ -12,7 +12,7 @@ import pytest
 
 from edgespec import store
 from edgespec.errors import DownloadError
-from edgespec.modelspec import HubSource, ModelSpec
+from edgespec.models.spec import HubSource, ModelSpec
 from edgespec.store import PullProgress
 from tests.unit.wheels import content, spec_of, write_parts
 

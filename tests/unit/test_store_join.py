@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from edgespec.modelspec import ModelSpec, PackageSource
+from edgespec.models.spec import ModelSpec, PackageSource
 from edgespec.store.job import Job, SourceFailed, disk_free
 from edgespec.store.join import join
 from edgespec.store.progress import ignore

@@ -5,7 +5,7 @@ import random
 import zipfile
 from pathlib import Path
 
-from edgespec.modelspec import ModelSpec, PackageSource, Part, Source
+from edgespec.models.spec import ModelSpec, PackageSource, Part, Source
 
 
 def content(size_bytes: int = 30_000) -> bytes:

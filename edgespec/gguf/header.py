@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_alien import alien
-from edgespec.gguf_cursor import Cursor
-from edgespec.gguf_find import located, not_found
-from edgespec.gguf_parse import parse_part
-from edgespec.gguf_part import AGAIN, GgufArray, GgufPart, GgufTensor, Value, refuse, shown
-from edgespec.gguf_shape import ModelShape, shape_of
-from edgespec.gguf_shards import check_shards, join_hint, shard_paths
-from edgespec.gguf_tables import OTHER_ARCHITECTURES, OTHER_TYPES
-from edgespec.gguf_vocab import TokenList
+from edgespec.gguf.alien import alien
+from edgespec.gguf.cursor import Cursor
+from edgespec.gguf.find import located, not_found
+from edgespec.gguf.parse import parse_part
+from edgespec.gguf.part import AGAIN, GgufArray, GgufPart, GgufTensor, Value, refuse, shown
+from edgespec.gguf.shape import ModelShape, shape_of
+from edgespec.gguf.shards import check_shards, join_hint, shard_paths
+from edgespec.gguf.tables import OTHER_ARCHITECTURES, OTHER_TYPES
+from edgespec.gguf.vocab import TokenList
 
 _MAGIC: Final = b"GGUF"
 

@@ -18,7 +18,7 @@ from edgespec.core import Dist, Draft, Sampling, Session, Tokens
 from edgespec.drafters import DRAFTERS
 from edgespec.drafters.model import fitted
 from edgespec.equality import Difference, explained
-from edgespec.pair_proof_tally import Acceptance, Tally
+from edgespec.proof.tally import Acceptance, Tally
 from edgespec.sampling import RequestSampler
 
 GREEDY_TOKENS = 64

@@ -1,6 +1,6 @@
 """Reads models.toml strictly: every unknown key and every odd value is an error with its place.
 
-Knows the file's form only; which files there are, and names, are `edgespec.catalogue`'s.
+Knows the file's form only; which files there are, and names, are `edgespec.models.catalogue`'s.
 """
 
 import re
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgespec.catalogue_schema import (
+from edgespec.errors import UsageError
+from edgespec.models.schema import (
     ADVICE,
     ENTRY,
     LISTS,
@@ -23,8 +24,7 @@ from edgespec.catalogue_schema import (
     is_table,
     is_text,
 )
-from edgespec.errors import UsageError
-from edgespec.modelspec import (
+from edgespec.models.spec import (
     HubSource,
     ModelSpec,
     PackageSource,

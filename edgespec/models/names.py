@@ -1,6 +1,6 @@
 """What a person may type for a model: a catalogue name, with a quantisation or not, or a path.
 
-Resolves catalogue names; what a path means is `gguf_find`'s question, whether a catalogue model is
+Resolves catalogue names; what a path means is `gguf.find`'s question, whether a catalogue model is
 on disk `edgespec.store`'s.
 """
 
@@ -8,10 +8,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgespec.catalogue import Catalogue
 from edgespec.errors import ModelNotFound
-from edgespec.gguf_find import located
-from edgespec.modelspec import ModelSpec
+from edgespec.gguf.find import located
+from edgespec.models.catalogue import Catalogue
+from edgespec.models.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

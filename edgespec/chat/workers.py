@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from edgespec.api.types import LanguageModel, Message, Options, Stream
-from edgespec.chat_turns import Loaded, LoadFailed, LoadProgress, Turn, TurnEnded, Update
+from edgespec.chat.turns import Loaded, LoadFailed, LoadProgress, Turn, TurnEnded, Update
 from edgespec.errors import ContextOverflow, EdgespecError
 from edgespec.events import Done, Stats
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from edgespec.equality import Difference
-from edgespec.pair_proof import GREEDY_TOKENS, SAMPLING, Greedy, Proof
-from edgespec.pair_proof_tally import Acceptance, Share
+from edgespec.proof.pair import GREEDY_TOKENS, SAMPLING, Greedy, Proof
+from edgespec.proof.tally import Acceptance, Share
 
 
 def lines(proof: Proof) -> Iterator[str]:

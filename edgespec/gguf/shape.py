@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from edgespec.gguf_part import GgufPart, GgufTensor, refuse, shown
-from edgespec.gguf_tables import FILE_TYPES, HYBRID, MAX_LAYERS, RECURRENT, TENSOR_TYPES
+from edgespec.gguf.part import GgufPart, GgufTensor, refuse, shown
+from edgespec.gguf.tables import FILE_TYPES, HYBRID, MAX_LAYERS, RECURRENT, TENSOR_TYPES
 
 _MAX_SIZE: Final = 1 << 31
 _MAX_CONTEXT: Final = 1 << 31

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from edgespec.chat import ChatController, Turn
-from edgespec.chat_settings import changed, listing
-from edgespec.chat_turns import ratio
+from edgespec.chat.controller import ChatController, Turn
+from edgespec.chat.settings import changed, listing
+from edgespec.chat.turns import ratio
 from edgespec.drafters import DRAFTERS
 from edgespec.errors import UsageError
 from edgespec.events import Stats

@@ -1,6 +1,6 @@
 """Which file a path means: the first of its shards, the only model of a folder, or what is there.
 
-Looks at names only; what is in a file is `gguf_file`'s question.
+Looks at names only; what is in a file is `header`'s question.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from edgespec.errors import ModelNotFound
-from edgespec.gguf_shards import is_later_shard, is_there, listed, shard_paths
+from edgespec.gguf.shards import is_later_shard, is_there, listed, shard_paths
 
 _DEPTH: Final = 3
 """Folder levels searched: other programs keep publisher/repository/file."""

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NoReturn
 
-from edgespec.gguf_cursor import Cursor
-from edgespec.gguf_part import (
+from edgespec.gguf.cursor import Cursor
+from edgespec.gguf.part import (
     AGAIN,
     NUMBER_CODES,
     STRING,
@@ -24,7 +24,7 @@ from edgespec.gguf_part import (
     refuse,
     shown,
 )
-from edgespec.gguf_tables import (
+from edgespec.gguf.tables import (
     DEFAULT_ALIGNMENT,
     MAX_DIMS,
     MAX_TENSOR_NAME_BYTES,

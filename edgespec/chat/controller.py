@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from edgespec.api.types import Description, LanguageModel, Message, Options
-from edgespec.chat_turns import (
+from edgespec.chat.turns import (
     ContextUsage,
     DraftState,
     Loaded,
@@ -20,7 +20,7 @@ from edgespec.chat_turns import (
     TurnEnded,
     Update,
 )
-from edgespec.chat_workers import OpenModel, Run, Workers
+from edgespec.chat.workers import OpenModel, Run, Workers
 from edgespec.errors import EdgespecError
 from edgespec.events import Delta, PromptProgress, Round
 

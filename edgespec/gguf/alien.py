@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from edgespec.gguf_part import AGAIN
+from edgespec.gguf.part import AGAIN
 
 _CONVERT: Final = "convert it with llama.cpp's convert_hf_to_gguf.py, or get the GGUF file"
 _OLD: Final = "get a GGUF file of this model; this format was given up in 2023"

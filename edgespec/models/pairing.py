@@ -10,9 +10,9 @@ five ids and on tokens only one side has, looser on the amount of padding.
 from dataclasses import dataclass
 from functools import cache
 
-from edgespec.gguf_file import GgufHeader
-from edgespec.gguf_part import shown
-from edgespec.gguf_vocab import TokenList
+from edgespec.gguf.header import GgufHeader
+from edgespec.gguf.part import shown
+from edgespec.gguf.vocab import TokenList
 
 
 @dataclass(frozen=True, slots=True)

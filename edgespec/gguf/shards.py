@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_part import GgufPart, refuse
+from edgespec.gguf.part import GgufPart, refuse
 
 _SHARD: Final = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 _RAW_PIECE: Final = re.compile(r"(?P<stem>.+?)\.?-?(part-?\d+(of\d+)?|split-?[a-z]+|\d{3})$", re.I)

@@ -1,9 +1,9 @@
-"""The keys of models.toml and what their values must be: data for `edgespec.catalogue_toml`."""
+"""The keys of models.toml and what their values must be: data for `edgespec.models.tables`."""
 
 import re
 from collections.abc import Callable
 
-from edgespec.modelspec import SamplingAdvice
+from edgespec.models.spec import SamplingAdvice
 
 Expectation = Callable[[object], str]
 """Gives "" for a right value, else what it should have been."""

@@ -1,6 +1,6 @@
 """One GGUF file's metadata: values in memory, arrays on disk until they are asked for.
 
-Knows the container only: what the keys mean is `gguf_shape`'s, which file to open `gguf_file`'s.
+Knows the container only: what the keys mean is `shape`'s, which file to open `header`'s.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf_cursor import Cursor, split_strings
+from edgespec.gguf.cursor import Cursor, split_strings
 
 Value = str | int | float | bool
 

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from edgespec.gguf_part import GgufPart, refuse, shown
-from edgespec.gguf_tables import ADDS_BOS
+from edgespec.gguf.part import GgufPart, refuse, shown
+from edgespec.gguf.tables import ADDS_BOS
 
 _TOKENS: Final = "tokenizer.ggml.tokens"
 _TYPES: Final = "tokenizer.ggml.token_type"

@@ -1,7 +1,7 @@
 """The models edgespec knows by name: the shipped models.toml with the user's laid over it.
 
 Owns ids and renamings. Must not know what is on disk (`edgespec.store`) or what else a person
-may type (`edgespec.names`).
+may type (`edgespec.models.names`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgespec import paths
-from edgespec.catalogue_toml import Place, Table, build, read_tables
 from edgespec.errors import ModelNotFound
-from edgespec.modelspec import (
+from edgespec.models.spec import (
     HubSource,
     ModelSpec,
     PackageSource,
@@ -20,6 +19,7 @@ from edgespec.modelspec import (
     Shape,
     Source,
 )
+from edgespec.models.tables import Place, Table, build, read_tables
 
 __all__ = [
     "Catalogue",
@@ -116,6 +116,6 @@ def _check_drafts(spec: ModelSpec, models: Mapping[str, ModelSpec], place: Place
 
 def _shipped() -> Path:
     # Beside the package's modules in a wheel, at the repository's top in a checkout.
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     inside = package / "catalogue_data" / "models.toml"
     return inside if inside.is_file() else package.parent / "models.toml"

@@ -1,0 +1,1 @@
+"""A conversation without a screen: what the TUI and the line mode share."""

@@ -1,0 +1,1 @@
+"""GGUF files as untrusted input: headers, shapes, vocabularies; nothing is loaded."""
