@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _BUFFER = re.compile(r"(\S+)\s+(\w+)\s+buffer size\s*=\s*([\d.]+) MiB")
 _MIB = 2**20
@@ -70,6 +71,11 @@ def peak_bytes() -> int:
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Not ru_maxrss, which survives exec: a child would begin with its parent's peak.
+        text = status.read_text(encoding="ascii", errors="replace")
+        return 1024 * int(text.split("VmHWM:")[1].split()[0])
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

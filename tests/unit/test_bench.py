@@ -2,8 +2,12 @@
 
 import json
 import logging
+import subprocess
+import sys
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgespec.bench.main import chosen
@@ -21,6 +25,7 @@ from edgespec.errors import UsageError
 from edgespec.events import Stats
 from tests.scripted import DESCRIPTION, ScriptedLM
 
+ROOT = Path(__file__).parents[2]
 PROMPT = BenchPrompt("chat-short", "Hello there")
 PLAN = Plan((PROMPT,), ("none", "suffix"), (0.0, 0.7), max_tokens=9)
 
@@ -317,3 +322,12 @@ def test_chosen_drafters_default_to_all_that_can_be_built() -> None:
 def test_chosen_refuses_a_drafter_that_cannot_be_built(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         chosen((name,), has_draft=False)
+
+
+def test_a_child_does_not_begin_with_its_parents_peak() -> None:
+    held = np.ones(2**25)  # 256 MiB
+    code = "from edgespec.bench.memory import peak_bytes; print(peak_bytes())"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+
+    assert int(done.stdout) < held.nbytes < peak_bytes()
