@@ -49,7 +49,7 @@ def test_first_difference_to_plain_decoding_is_a_near_tie(
 
     reply = pair.complete(PROMPTS[name], Options(max_tokens=N, drafter=drafter))
 
-    prompt = np.array(pair._prompt_tokens(PROMPTS[name], Options()).tokens, np.int32)
+    prompt = np.array(pair._prepare.prompt_tokens(PROMPTS[name], Options()).tokens, np.int32)
     found = explained(pair._engine.target, prompt, plain.tokens, reply.tokens)
     stats = reply.stats
     print(
