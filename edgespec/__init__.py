@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from edgespec.events import Round as Round
     from edgespec.events import Stats as Stats
     from edgespec.events import Step as Step
+    from edgespec.events import TokenLogprob as TokenLogprob
     from edgespec.events import TokenText as TokenText
 
 __version__ = "0.1.0"
@@ -68,6 +69,7 @@ _EVENTS = (
     "Round",
     "Stats",
     "Step",
+    "TokenLogprob",
     "TokenText",
 )
 _HOME = {

@@ -24,6 +24,7 @@ from edgespec.core import (
     Tokens,
 )
 from edgespec.events import FinishReason, Source, Step, sources
+from edgespec.logprobs import logprobs
 from edgespec.verify import verify
 
 
@@ -38,6 +39,8 @@ class Request:
     """Hears every committed token once, in order; True: it ends the answer."""
     is_eog: Callable[[int], bool]
     is_cancelled: Callable[[], bool]
+    n_logprobs: int | None = None
+    """Rivals to report with each token's log-probability; None: report none."""
 
 
 def prefill(target: Session, request: Request, n_chunk: int) -> Iterator[int]:
@@ -93,6 +96,7 @@ def speculate(
                 sampler.commit(token)
         if choice.drafter in learners:
             learners[choice.drafter].learn(context.tokens, logits)
+        asked = request.n_logprobs
         accepted = min(verdict.accepted, len(emitted))
         step = Step(
             drafter=drafter.name,
@@ -107,6 +111,7 @@ def speculate(
             step_s=perf_counter() - began_s,
             context=n,
             match=draft.match,
+            logprobs=() if asked is None else logprobs(logits, emitted, asked),
         )
         controller.observe(step)
         yield step

@@ -23,6 +23,19 @@ def sources(drafted: int, accepted: int) -> tuple[Source, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """What the target thought of one token, before sampling shaped its law."""
+
+    token: int
+    logprob: float
+    """Natural logarithm of its probability; -inf where it is impossible."""
+    text: str = ""
+    """Its text; a part of a character as U+FFFD."""
+    top: tuple["TokenLogprob", ...] = ()
+    """The likeliest tokens in its place, descending; as many as were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One round of the loop: what was drafted, what the target took, what it cost."""
 
@@ -46,6 +59,8 @@ class Step:
     """Committed tokens before the step."""
     match: int = 0
     """Length of the match a retrieval drafter drafted from; 0 for others."""
+    logprobs: tuple[TokenLogprob, ...] = ()
+    """One for each of `tokens` where they were asked for."""
 
     @property
     def drafted(self) -> int:
@@ -209,3 +224,5 @@ class Reply:
     reasoning: str
     stats: Stats
     tokens: tuple[int, ...] = field(default=(), repr=False)
+    logprobs: tuple[TokenLogprob, ...] = field(default=(), repr=False)
+    """One for each of `tokens` where they were asked for."""

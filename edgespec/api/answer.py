@@ -25,6 +25,7 @@ from edgespec.events import (
     Round,
     Source,
     Stats,
+    TokenLogprob,
 )
 from edgespec.fold import StatsFold
 from edgespec.sampling.sampler import RequestSampler
@@ -84,6 +85,7 @@ class Answer:
         self._is_running = False
         self._deltas: list[Delta] = []
         self._tokens: list[int] = []
+        self._logprobs: list[TokenLogprob] = []
 
     @property
     def stats(self) -> Stats:
@@ -98,7 +100,8 @@ class Answer:
     @property
     def reply(self) -> Reply:
         """The whole answer, once run."""
-        return Reply(self._text.text, self._text.reasoning, self.stats, self.tokens)
+        text = self._text
+        return Reply(text.text, text.reasoning, self.stats, self.tokens, tuple(self._logprobs))
 
     def withdraw(self) -> bool:
         """End it before the engine takes it up; False when that has happened."""
@@ -161,6 +164,7 @@ class Answer:
             ends=self._ends,
             is_eog=vocab.is_eog,
             is_cancelled=self._is_cancelled.is_set,
+            n_logprobs=self._options.logprobs,
         )
         cached = engine.target.retain(self._prompt[:-1])
         emit(PromptProgress(cached, len(self._prompt), cached))
@@ -177,11 +181,26 @@ class Answer:
                 reason: FinishReason = end.value
                 return reason
             self._fold.add(step)
+            if step.logprobs:
+                step = replace(step, logprobs=self._named(step.logprobs))
+                self._logprobs += step.logprobs
             for delta in merged(self._deltas):
                 emit(delta)
             self._deltas.clear()
             pieces = tuple(vocab.piece(t).decode("utf-8", "replace") for t in step.draft)
             emit(Round(step, self.stats, pieces))
+
+    def _named(self, logprobs: tuple[TokenLogprob, ...]) -> tuple[TokenLogprob, ...]:
+        """With the tokens' texts, which the loop does not know."""
+        piece = self._engine.vocab.piece
+        return tuple(
+            replace(
+                one,
+                text=piece(one.token, special=True).decode("utf-8", "replace"),
+                top=self._named(one.top),
+            )
+            for one in logprobs
+        )
 
     def _drafter_note(self) -> str:
         drafter = self._engine.drafters[self._controller.drafter]

@@ -104,7 +104,8 @@ class Preparer:
 
 
 def _check(options: Options) -> None:
-    for name, value in (("max_tokens", options.max_tokens), ("draft_len", options.draft_len)):
+    counts = ("max_tokens", "draft_len", "logprobs")
+    for name, value in ((name, getattr(options, name)) for name in counts):
         if value is not None and value < 0:
             raise UsageError(f"{name} is {value}, but must be 0 or more")
     stop: object = options.stop

@@ -43,6 +43,9 @@ class Options:
     """A GBNF grammar for the answer."""
     json_schema: str | None = None
     """A JSON schema for the answer; excludes `grammar`."""
+    logprobs: int | None = None
+    """Report the log-probability of every token, and of this many likeliest ones beside it, under
+    the model's own law: before sampling shapes it. None: report none."""
     raw: bool = False
     """The prompt is a plain text to continue: no chat template, control tokens parsed."""
 

@@ -1,13 +1,14 @@
 """One prompt, one answer on stdout: what `-p` and piped stdin do. Imports no Textual."""
 
 import json
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from edgespec.cli.interrupts import stopping
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import draft_line, speed_line
-from edgespec.events import Delta, Done, Event, PromptProgress, Round, Stats
+from edgespec.events import Delta, Done, Event, PromptProgress, Round, Stats, TokenLogprob
 
 if TYPE_CHECKING:
     from edgespec.api.types import LanguageModel, Options, Prompt
@@ -19,6 +20,7 @@ class _Heard:
 
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
+    logprobs: list[TokenLogprob] = field(default_factory=list)
 
 
 def answer(
@@ -64,6 +66,7 @@ def _show(screen: Screen, event: Event, heard: _Heard, *, is_silent: bool) -> No
         case Delta():
             heard.reasoning.append(event.text)
         case Round():
+            heard.logprobs += event.step.logprobs
             if is_silent or not heard.text:
                 what = "answering" if heard.text else "thinking"
                 screen.status(f"{what}: {event.stats.generated_tokens:,} tokens")
@@ -77,7 +80,7 @@ def _as_json(
     screen: Screen, model: "LanguageModel", heard: _Heard, stats: Stats, seed: int | None
 ) -> str:
     about = model.description
-    whole = {
+    whole: dict[str, Any] = {
         "text": "".join(heard.text),
         "reasoning": "".join(heard.reasoning),
         "finish_reason": stats.finish_reason,
@@ -88,4 +91,18 @@ def _as_json(
         "seed": seed,
         "stats": stats.to_dict(),
     }
+    if heard.logprobs:
+        whole["logprobs"] = [_logprob(one) for one in heard.logprobs]
     return json.dumps(whole, ensure_ascii=not screen.speaks_utf8)
+
+
+def _logprob(one: TokenLogprob) -> dict[str, Any]:
+    """One token's figures; JSON has no infinity, so an impossible token has none."""
+    found: dict[str, Any] = {
+        "token": one.token,
+        "text": one.text,
+        "logprob": one.logprob if math.isfinite(one.logprob) else None,
+    }
+    if one.top:
+        found["top"] = [_logprob(rival) for rival in one.top]
+    return found

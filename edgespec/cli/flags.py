@@ -53,6 +53,7 @@ class Flags:
     json_schema: Path | None
     raw: bool
     json: bool
+    logprobs: int | None
     stats: bool
     plain: bool
     threads: int | None
@@ -72,6 +73,8 @@ class Flags:
             raise UsageError(
                 "--raw continues one text, so --system has no place in it", hint="leave one out"
             )
+        if self.logprobs is not None and not self.json:
+            raise UsageError("--logprobs are told in the JSON object only", hint="add --json")
         if self.grammar and self.json_schema:
             raise UsageError("--grammar and --json-schema exclude each other", hint="give one")
         shaping = {
@@ -94,6 +97,7 @@ class Flags:
             think=self.think,
             grammar=_text_of(self.grammar),
             json_schema=_text_of(self.json_schema),
+            logprobs=self.logprobs,
             raw=self.raw,
         )
 
@@ -146,6 +150,9 @@ _SAMPLING = (
 )
 _OUTPUT = (
     click.option("--json", is_flag=True, help="Print one JSON object instead of the text."),
+    click.option(
+        "--logprobs", type=_COUNT, metavar="N", help="With --json: each token's, and N rivals'."
+    ),
     click.option("--stats", is_flag=True, help="Speed and acceptance on stderr."),
     click.option("--plain", is_flag=True, help="Line by line, without a full-screen UI."),
     click.option("--no-color", is_flag=True, help="No colours; so does NO_COLOR=1."),

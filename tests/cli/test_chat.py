@@ -118,6 +118,20 @@ def test_raw_prompt_is_continued_without_a_template(tmp_path: Path) -> None:
     assert raw <= 3 < chat
 
 
+def test_logprobs_are_told_with_the_tokens_texts(tmp_path: Path) -> None:
+    path = str(tinygguf.write_llama(tmp_path / "m.gguf"))
+    flags = ("-m", path, "-p", "ab", "-n", "3", "--temp", "0", "--json", "--logprobs", "2")
+
+    result = CliRunner().invoke(cli, flags)
+
+    told = json.loads(result.stdout)
+    assert len(told["logprobs"]) == told["stats"]["generated_tokens"] == 3
+    for one in told["logprobs"]:
+        assert one["logprob"] <= 0
+        assert [rival["token"] for rival in one["top"]][0] == one["token"]  # greedy
+        assert len(one["top"]) == 2
+
+
 def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
     asked: dict[str, object] = {}
     draft = tmp_path / "d.gguf"
@@ -261,6 +275,7 @@ def test_thinking_flag_without_effect_is_said(gguf: str) -> None:
         (["-p", "Hi", "--drafter", "model"], "needs a draft model"),
         (["-p", "Hi", "--grammar", "no-such-file"], "'no-such-file' does not exist"),
         (["--plain", "--json"], "--json needs a prompt"),
+        (["-p", "Hi", "--logprobs", "1"], "--logprobs are told in the JSON object only"),
         (["--plain", "--raw"], "--raw needs a prompt"),
         (["-p", "Hi", "--raw", "-s", "Be kind."], "--system has no place in it"),
         (["-p", "Hi", "--threads", "100000"], "100000 is not in the range 1<=x<=512"),
