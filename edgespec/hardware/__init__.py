@@ -1,0 +1,1 @@
+"""What this machine is: devices, processor, memory. Readers read; none decides, none raises."""

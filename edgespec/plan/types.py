@@ -1,0 +1,165 @@
+"""The plan: where target and drafter go, what each part takes, and what gave way to make it fit.
+
+Values only; imports nothing heavy. `plan.make` makes it, `api.load` carries it out.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from edgespec.hardware.types import HardwareReport
+
+KvType = Literal["f16", "q8_0", "q4_0"]
+SplitMode = Literal["none", "layer", "tensor"]
+DraftWish = Literal["auto", "required", "off"]
+RungKind = Literal[
+    "draft_kv", "smaller_draft", "no_draft", "kv_type", "n_ctx", "n_gpu_layers", "cpu"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSizes:
+    """One repeating layer of a model."""
+
+    weight_bytes: int
+    n_embd_k: int
+    """Values per token in the layer's key cache; 0 where it owns none."""
+    n_embd_v: int
+    window: int = 0
+    """Tokens it sees; 0: all."""
+    state_bytes: int = 0
+    """One recurrent state; independent of the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSizes:
+    """What planning needs to know of a model, from its header or from the catalogue."""
+
+    id: str
+    """Catalogue id or file name."""
+    architecture: str
+    layers: tuple[LayerSizes, ...]
+    input_bytes: int
+    """The embedding table, which stays in the machine's own memory."""
+    output_bytes: int
+    """Output head and norms, with the embedding table again where it serves as the head."""
+    n_params: int
+    n_vocab: int
+    n_embd: int
+    n_head: int
+    n_head_dim: int
+    n_ff: int
+    n_ctx_train: int
+    n_expert: int = 0
+    has_heads: bool = False
+    """The file carries trained draft heads."""
+    is_estimate: bool = False
+    """From the catalogue's facts: the file itself is not here."""
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether any layer keeps a state instead of keys and values."""
+        return any(layer.state_bytes for layer in self.layers)
+
+    @property
+    def weight_bytes(self) -> int:
+        """All that a device needs to hold the whole model, the embedding table left out."""
+        return self.output_bytes + sum(layer.weight_bytes for layer in self.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked for; None where edgespec decides. It is met or refused."""
+
+    n_ctx: int | None = None
+    kv_type: KvType | None = None
+    draft: DraftWish = "auto"
+    """"required": the first of the drafts, named by the person."""
+    n_gpu_layers: int | None = None
+    """Of the target, the output layer included; 0: the CPU alone."""
+    devices: tuple[str, ...] | None = None
+    """The target's; names of the registry."""
+    draft_devices: tuple[str, ...] | None = None
+    split_mode: SplitMode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """Everything that a plan follows from."""
+
+    hardware: HardwareReport
+    target: ModelSizes
+    drafts: tuple[ModelSizes, ...] = ()
+    """Whole models that may draft, best evidence first."""
+    asked: Asked = Asked()
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where one model goes and how its context is sized."""
+
+    devices: tuple[str, ...]
+    """Names of the backend registry's devices that hold layers, in order; empty: the CPU alone."""
+    split: tuple[float, ...]
+    """Share of the layers of each device, in the same order; sums to 1, or is empty."""
+    n_gpu_layers: int
+    """Layers on `devices`, counted from the output layer backwards, that one included."""
+    split_mode: SplitMode
+    n_ctx: int
+    """A draft's may be shorter than its target's: it then reads the latest tokens only."""
+    n_batch: int
+    """Tokens per native call."""
+    max_logits: int
+    """Most rows with logits in one pass."""
+    kv_type: KvType
+    n_snapshots: int = 0
+    """Recurrent states kept per sequence for rollback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One part of the memory: what it is, where it lies, its bytes."""
+
+    what: str
+    """For example "target weights", "draft KV", "target compute"."""
+    where: str
+    """A device's name; "CPU" for the machine's own memory."""
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """One place's memory: what the plan needs there, margin included, and what is free."""
+
+    where: str
+    needed_bytes: int
+    free_bytes: int | None
+    """None: the backend does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """Something that gave way because memory was short."""
+
+    kind: RungKind
+    told: str
+    """One sentence for a person, with the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be loaded, and why it looks like that."""
+
+    hardware: str
+    target_id: str
+    draft_id: str | None
+    target: Placement
+    draft: Placement | None
+    drafters: tuple[str, ...]
+    """Of the registry, in order of preference: the strategy."""
+    reason: str
+    """Why this strategy: one sentence."""
+    lines: tuple[Line, ...]
+    rooms: tuple[Room, ...]
+    rungs: tuple[Rung, ...]
+    notes: tuple[str, ...] = ()
+    """What is not known for certain, for example that sizes are the catalogue's."""
