@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from edgespec.events import Step as Step
     from edgespec.events import TokenLogprob as TokenLogprob
     from edgespec.events import TokenText as TokenText
+    from edgespec.explanation import Explanation as Explanation
 
 __version__ = "0.1.0"
 
@@ -79,6 +80,7 @@ _HOME = {
     **dict.fromkeys(_API, "edgespec.api.types"),
     **dict.fromkeys(_ERRORS, "edgespec.errors"),
     **dict.fromkeys(_EVENTS, "edgespec.events"),
+    "Explanation": "edgespec.explanation",
 }
 __all__ = ["__version__", *_HOME]
 
