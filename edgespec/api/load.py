@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from edgespec.api.files import Files
+from edgespec.api.types import Progress
 from edgespec.control import LONGEST
 from edgespec.drafters import DRAFTERS, find
 from edgespec.engine import guard, heap
@@ -17,9 +18,6 @@ from edgespec.engine.threads import default_threads
 from edgespec.gguf.header import GgufHeader
 
 _log = logging.getLogger(__name__)
-
-Progress = Callable[[str, float], None]
-"""Told what is being done and which share of it is done; may raise to give up loading."""
 
 DEFAULT_CTX = 8192
 MAX_ROWS = LONGEST + 1

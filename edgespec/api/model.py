@@ -10,19 +10,15 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Unpack
 
 from edgespec.api.answer import Answer, Engine
 from edgespec.api.files import Files, find_files
-from edgespec.api.load import (
-    Loaded,
-    Progress,
-    drafter_names,
-    load_pair,
-)
+from edgespec.api.load import Loaded, drafter_names, load_pair
 from edgespec.api.pace import PHASE, measured, typical
 from edgespec.api.prepare import Drafting, Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
-from edgespec.api.types import Description, Options, Prompt
+from edgespec.api.types import Description, Loading, Options, Prompt
 from edgespec.api.worker import Worker
 from edgespec.control import Costs, PlainSpeed, auto_drafter, draft_lengths
 from edgespec.costs import LiveCosts
@@ -40,24 +36,18 @@ MOST_THREADS = 512
 """llama.cpp's own limit; OpenMP ends the process when it cannot make its threads."""
 
 
-def load(
-    target: str | Path,
-    *,
-    draft: str | Path | None = None,
-    drafter: str = "auto",
-    n_ctx: int | None = None,
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-    measure: bool = True,
-) -> "LoadedModel":
-    """Load a target, and a draft model if one is named; `draft="auto"` takes the catalogue's.
+def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
+    """Load a target by catalogue id or path of a GGUF file, and a draft model if one is named.
 
-    Names are catalogue ids, or paths of GGUF files. `n_ctx` None: 8,192 tokens, or what the model
-    was trained for if that is less. `drafter` "auto" decides by what was measured: the first load
-    of a model takes some seconds more for that. `measure` False goes by a usual machine instead,
-    so that drafts are the same everywhere.
+    The keywords are `types.Loading`'s.
     Raises: the errors of `edgespec.errors`, each before more is loaded than it takes to know.
     """
+    for name in loading:
+        if name not in Loading.__annotations__:  # a type that Python itself does not check
+            raise TypeError(f"load() got an unexpected keyword argument {name!r}")
+    n_ctx, n_threads = loading.get("n_ctx"), loading.get("n_threads")
+    drafter = loading.get("drafter", "auto")
+    progress = loading.get("progress")
     tell = progress or (lambda phase, fraction: None)
     if n_ctx is not None and n_ctx < 16:
         raise UsageError(f"a context of {n_ctx} tokens is too small", hint="give 16 or more")
@@ -65,32 +55,25 @@ def load(
         raise UsageError(
             f"{n_threads} threads cannot compute", hint=f"give 1 to {MOST_THREADS:,}, or none"
         )
-    files = find_files(target, draft, drafter)
+    files = find_files(target, loading.get("draft"), drafter)
     _check_context(files, n_ctx)
     loaded = load_pair(files, n_ctx=n_ctx, n_threads=n_threads, progress=tell)
     try:
         hear = partial(tell, PHASE)
-        costs = measured(loaded, hear).live() if measure else typical(loaded)
-        return LoadedModel(loaded, drafter, costs)
+        is_measured = loading.get("measure", True)
+        costs = measured(loaded, hear).live() if is_measured else typical(loaded)
+        return LoadedModel(loaded, drafter, costs, template=loading.get("template"))
     except BaseException:
         loaded.close()
         raise
 
 
-async def aload(
-    target: str | Path,
-    *,
-    draft: str | Path | None = None,
-    drafter: str = "auto",
-    n_ctx: int | None = None,
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-    measure: bool = True,
-) -> "LoadedModel":
+async def aload(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
     """`load` on a thread of its own, for asyncio; cancelling gives up and frees what was loaded."""
     import asyncio  # 3 MB and 40 ms that only its users pay
 
     is_cancelled = threading.Event()
+    progress = loading.get("progress")
 
     def tell(phase: str, fraction: float) -> None:
         if is_cancelled.is_set():
@@ -99,15 +82,8 @@ async def aload(
             progress(phase, fraction)
 
     def run() -> "LoadedModel":
-        model = load(
-            target,
-            draft=draft,
-            drafter=drafter,
-            n_ctx=n_ctx,
-            n_threads=n_threads,
-            progress=tell,
-            measure=measure,
-        )
+        told: Loading = {**loading, "progress": tell}
+        model = load(target, **told)
         if is_cancelled.is_set():  # too late for `tell`, and nobody will take it
             model.close()
         return model
@@ -131,7 +107,9 @@ def _check_context(files: Files, n_ctx: int | None) -> None:
 class LoadedModel:
     """Implements `types.LanguageModel`; use it as a context manager or `close` it."""
 
-    def __init__(self, loaded: Loaded, drafter: str, costs: Costs) -> None:
+    def __init__(
+        self, loaded: Loaded, drafter: str, costs: Costs, *, template: str | None = None
+    ) -> None:
         """Take ownership of `loaded`."""
         self._loaded = loaded
         vocab = loaded.target.vocab
@@ -165,7 +143,7 @@ class LoadedModel:
             reading=threading.Lock(),
         )
         self._template = template_of(
-            loaded.files.target.shape.chat_template,
+            template or loaded.files.target.shape.chat_template,
             vocab.control_texts(),
             bos_text=_text(vocab.piece(vocab.bos, special=True)) if vocab.bos >= 0 else "",
             eos_text=_text(vocab.piece(vocab.eos, special=True)) if vocab.eos >= 0 else "",

@@ -4,12 +4,16 @@ Imports nothing heavy, so that the CLI and the TUI can be written against it; `e
 implements it, the tests' scripted model too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NotRequired, Protocol, TypedDict
 
 from edgespec.core import Sampling
 from edgespec.events import Event, Reply, Stats
+
+Progress = Callable[[str, float], None]
+"""Told what is being done and which share of it is done; may raise to give up loading."""
 
 
 class Message(TypedDict):
@@ -23,6 +27,27 @@ class Message(TypedDict):
 
 Prompt = str | Sequence[Message]
 """A chat, or one user message."""
+
+
+class Loading(TypedDict, total=False):
+    """What may be said about loading a model; all of it by keyword, none of it needed."""
+
+    draft: str | Path | None
+    """A draft model, by catalogue id or path; "auto": the catalogue's, where it is here and fits.
+    None, the default: no draft model."""
+    drafter: str
+    """How to draft: a registry name, or "auto", the default, which goes by what was measured; the
+    first load of a model takes some seconds more for that."""
+    n_ctx: int | None
+    """Tokens of context; None: 8,192, or what the model was trained for if that is less."""
+    n_threads: int | None
+    """None: the cores that are there."""
+    template: str | None
+    """A jinja chat template in place of the file's own."""
+    progress: Progress | None
+    """Hears what is being done and which share of it is done; may raise to give up."""
+    measure: bool
+    """False: draft by a usual machine's costs, the same drafts everywhere."""
 
 
 @dataclass(frozen=True, slots=True)

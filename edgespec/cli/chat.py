@@ -121,12 +121,14 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
 def _opener(doors: Doors, flags: Flags, picked: "Pick") -> "OpenModel":
     from edgespec.chat.controller import LoadProgress
 
+    template = flags.template_text()
     return lambda tell: doors.load(
         _name(picked.target),
         draft=_draft_name(picked),
         drafter=picked.drafter,
         n_ctx=flags.ctx,
         n_threads=flags.threads,
+        template=template,
         progress=lambda phase, fraction: tell(LoadProgress(phase, fraction)),
     )
 

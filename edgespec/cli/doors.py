@@ -1,52 +1,27 @@
 """What the commands share: the one screen, and the way to the engine, which a test replaces."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 from edgespec.cli.render import Screen
 
 if TYPE_CHECKING:
-    from edgespec.api.types import LanguageModel
+    from edgespec.api.types import LanguageModel, Loading
 
 
 class Load(Protocol):
     """`edgespec.load`."""
 
-    def __call__(
-        self,
-        target: str | Path,
-        *,
-        draft: str | Path | None,
-        drafter: str,
-        n_ctx: int | None,
-        n_threads: int | None,
-        progress: Callable[[str, float], None] | None,
-    ) -> "LanguageModel":
-        """A loaded model. `progress` hears what is being done, and which share of it is done."""
+    def __call__(self, target: str | Path, **loading: "Unpack[Loading]") -> "LanguageModel":
+        """A loaded model."""
         ...
 
 
-def _load(
-    target: str | Path,
-    *,
-    draft: str | Path | None,
-    drafter: str,
-    n_ctx: int | None,
-    n_threads: int | None,
-    progress: Callable[[str, float], None] | None,
-) -> "LanguageModel":
+def _load(target: str | Path, **loading: "Unpack[Loading]") -> "LanguageModel":
     from edgespec.api.model import load
 
-    return load(
-        target,
-        draft=draft,
-        drafter=drafter,
-        n_ctx=n_ctx,
-        n_threads=n_threads,
-        progress=progress,
-    )
+    return load(target, **loading)
 
 
 @dataclass(frozen=True, slots=True)

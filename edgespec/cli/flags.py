@@ -52,6 +52,7 @@ class Flags:
     grammar: Path | None
     json_schema: Path | None
     raw: bool
+    template: Path | None
     json: bool
     logprobs: int | None
     stats: bool
@@ -60,6 +61,12 @@ class Flags:
     offline: bool
     yes: bool
     no_color: bool
+
+    def template_text(self) -> str | None:
+        """The chat template that was named. Raises: `UsageError` for an unreadable file."""
+        if self.raw and self.template:
+            raise UsageError("--raw uses no chat template", hint="leave out --template")
+        return _text_of(self.template)
 
     def options(self, advice: Mapping[str, float] = MappingProxyType({})) -> "Options":
         """The request: what was said, else the publisher's advice, else plain defaults.
@@ -131,6 +138,7 @@ _REQUEST = (
     click.option("-s", "--system", metavar="TEXT", help="System prompt."),
     click.option("-n", "--max-tokens", type=_COUNT, metavar="N", help="Longest answer."),
     click.option("--raw", is_flag=True, help="Continue the prompt as it is: no chat template."),
+    click.option("--template", type=_FILE, metavar="FILE", help="Chat template in Jinja."),
     click.option("--stop", multiple=True, metavar="TEXT", help="End before TEXT (repeatable)."),
     click.option("--think/--no-think", default=None, help="Reason first, where the model can."),
     click.option("--grammar", type=_FILE, metavar="FILE", help="GBNF grammar of the answer."),

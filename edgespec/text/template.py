@@ -133,7 +133,10 @@ def template_of(
     said = "this model has no chat template; using "
     if "<|im_start|>" in control_texts:
         return ChatTemplate(_CHATML, bos_text, eos_text, notice=said + "the ChatML format")
-    notice = said + "plain lines of the form “User: …”; it may not be made for chat"
+    notice = (
+        said + "plain lines of the form “User: …”; it may not be made for chat"
+        " (--template FILE gives it one)"
+    )
     return ChatTemplate(_PLAIN, bos_text, eos_text, notice=notice, stops=("\nUser:",))
 
 

@@ -297,3 +297,8 @@ def with_advised(
 
     monkeypatch.setattr(module, "_located", located)
     return find_files(target, "auto", drafter)
+
+
+def test_load_refuses_a_keyword_that_is_not_there(files: dict[str, Path]) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'drafer'"):
+        load(files["llama"], drafer="none")  # type: ignore[call-arg]

@@ -128,8 +128,36 @@ def test_logprobs_are_told_with_the_tokens_texts(tmp_path: Path) -> None:
     assert len(told["logprobs"]) == told["stats"]["generated_tokens"] == 3
     for one in told["logprobs"]:
         assert one["logprob"] <= 0
-        assert [rival["token"] for rival in one["top"]][0] == one["token"]  # greedy
+        assert one["top"][0]["token"] == one["token"]  # greedy
         assert len(one["top"]) == 2
+
+
+def test_template_of_one_s_own_replaces_the_file_s(tmp_path: Path) -> None:
+    path = str(tinygguf.write_llama(tmp_path / "m.gguf"))
+    (tmp_path / "long.jinja").write_text("{{ messages[0].content * 20 }}")
+    flags = ("-m", path, "-p", "ab", "-n", "2", "--temp", "0", "--json")
+
+    told = [
+        CliRunner().invoke(cli, [*flags, *more])
+        for more in ((), ("--template", str(tmp_path / "long.jinja")))
+    ]
+
+    assert [result.exit_code for result in told] == [0, 0], told[1].stderr
+    own, given = (json.loads(result.stdout)["stats"]["prompt_tokens"] for result in told)
+    assert given >= 40 > own
+    assert "no chat template" not in told[1].stderr
+
+
+def test_template_that_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
+    path = str(tinygguf.write_llama(tmp_path / "m.gguf"))
+    (tmp_path / "bad.jinja").write_text("{% if %}")
+
+    result = CliRunner().invoke(
+        cli, ["-m", path, "-p", "ab", "--template", str(tmp_path / "bad.jinja")]
+    )
+
+    assert result.exit_code == 1
+    assert "chat template does not work (line 1 of the template)" in result.stderr
 
 
 def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
@@ -141,7 +169,9 @@ def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
         asked.update(rest, target=target)
         return ScriptedLM()
 
+    (tmp_path / "chat.jinja").write_text("{{ messages }}")
     flags = ["--draft", str(draft), "--drafter", "suffix+model", "-c", "512", "--threads", "3"]
+    flags += ["--template", str(tmp_path / "chat.jinja")]
     CliRunner().invoke(cli, ["-t", gguf, "-p", "Hi", *flags], obj=Doors(load=load))
 
     del asked["progress"]
@@ -151,6 +181,7 @@ def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
         "drafter": "suffix+model",
         "n_ctx": 512,
         "n_threads": 3,
+        "template": "{{ messages }}",
     }
 
 
@@ -275,6 +306,7 @@ def test_thinking_flag_without_effect_is_said(gguf: str) -> None:
         (["-p", "Hi", "--drafter", "model"], "needs a draft model"),
         (["-p", "Hi", "--grammar", "no-such-file"], "'no-such-file' does not exist"),
         (["--plain", "--json"], "--json needs a prompt"),
+        (["-p", "Hi", "--raw", "--template", __file__], "--raw uses no chat template"),
         (["-p", "Hi", "--logprobs", "1"], "--logprobs are told in the JSON object only"),
         (["--plain", "--raw"], "--raw needs a prompt"),
         (["-p", "Hi", "--raw", "-s", "Be kind."], "--system has no place in it"),
