@@ -20,6 +20,10 @@ def u32_key(key: str, value: int) -> bytes:
     return packed_text(key.encode()) + struct.pack("<II", U32, value)
 
 
+def u16_key(key: str, value: int) -> bytes:
+    return packed_text(key.encode()) + struct.pack("<IH", 2, value)
+
+
 def flag_key(key: str, value: bool) -> bytes:
     return packed_text(key.encode()) + struct.pack("<IB", 7, value)
 

@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 from edgespec.errors import ModelFileError
 from edgespec.gguf.alien import alien
 from edgespec.gguf.cursor import Cursor
+from edgespec.gguf.deadly import check_survives
 from edgespec.gguf.find import located, not_found
 from edgespec.gguf.parse import parse_part
 from edgespec.gguf.part import AGAIN, GgufArray, GgufPart, GgufTensor, Value, refuse, shown
@@ -85,7 +86,9 @@ def read_header(path: Path) -> GgufHeader:
             "is a vocabulary only: it has no weights",
             "get the model's own file; it is hundreds of times larger",
         )
-    return GgufHeader(parts, shape_of(parts, architecture))
+    shape = shape_of(parts, architecture)
+    check_survives(parts, shape)
+    return GgufHeader(parts, shape)
 
 
 def read_part(path: Path) -> GgufPart:

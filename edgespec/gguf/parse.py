@@ -8,7 +8,6 @@ alignment, contiguous tensors and duplicates are kept.
 """
 
 import struct
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -17,6 +16,7 @@ from edgespec.gguf.part import (
     AGAIN,
     NUMBER_CODES,
     STRING,
+    UINT32,
     GgufArray,
     GgufPart,
     GgufTensor,
@@ -37,6 +37,8 @@ _MAX_TENSORS: Final = 65_536
 _MAX_KEY_BYTES: Final = 65_535
 _KEPT_TEXT_BYTES: Final = 1 << 18
 _KEPT_TEXTS_BYTES: Final = 1 << 22
+_MAX_TEXTS: Final = 1 << 21
+"""In all arrays together; the largest tokenizers have 0.8 million tokens and merges."""
 _MIN_KEY_BYTES: Final = 8 + 1 + 4 + 1
 _MIN_TENSOR_BYTES: Final = 8 + 1 + 4 + 8 + 4 + 8
 _ARRAY: Final = 9
@@ -60,6 +62,10 @@ class _Parser:
         self.path = path
         self.cursor = cursor
         self.kept_bytes = 0
+        self.n_texts = 0
+        self.values: dict[str, Value] = {}
+        self.kinds: dict[str, int] = {}
+        self.arrays: dict[str, GgufArray] = {}
 
     def part(self) -> GgufPart:
         cursor = self.cursor
@@ -67,12 +73,17 @@ class _Parser:
         n_tensors, n_keys = cursor.u64(), cursor.u64()
         self.bound("tensors", n_tensors, _MAX_TENSORS, _MIN_TENSOR_BYTES)
         self.bound("keys", n_keys, _MAX_KEYS, _MIN_KEY_BYTES)
-        values: dict[str, Value] = {}
-        arrays: dict[str, GgufArray] = {}
         for _ in range(n_keys):
-            self.add_key(values, arrays)
-        tensors = self.tensors(n_tensors, self.alignment(values))
-        return GgufPart(self.path, cursor.size_bytes, version, values, arrays, tensors)
+            self.add_key()
+        alignment = self.alignment()
+        tensors = self.tensors(n_tensors, alignment)
+        data_at = _padded(cursor.at, alignment)
+        if tensors:
+            self.check_size(data_at + tensors[-1].offset + tensors[-1].size_bytes)
+        return GgufPart(
+            *(self.path, cursor.size_bytes, version, self.values, self.kinds, self.arrays),
+            *(tensors, data_at),
+        )
 
     def refuse(self, what: str, hint: str = AGAIN) -> NoReturn:
         refuse(self.path, what, hint)
@@ -107,15 +118,15 @@ class _Parser:
             self.refuse(f"is damaged: {what} of {n_bytes:,} bytes, from 1 to {most:,} are allowed")
         return self.cursor.take(n_bytes).decode("utf-8", "backslashreplace")
 
-    def add_key(self, values: dict[str, Value], arrays: dict[str, GgufArray]) -> None:
-        cursor = self.cursor
+    def add_key(self) -> None:
+        cursor, values = self.cursor, self.values
         key = self.text("a key", _MAX_KEY_BYTES)
         self.keep(len(key))
-        if key in values or key in arrays:
+        if key in self.kinds:
             self.refuse(f"is damaged: it has the key {shown(key)} twice")
-        kind = cursor.u32()
+        kind = self.kinds[key] = cursor.u32()
         if kind == _ARRAY:
-            arrays[key] = self.array(key)
+            self.arrays[key] = self.array(key)
         elif kind == STRING:
             n_bytes = cursor.u64()
             if n_bytes > _KEPT_TEXT_BYTES:
@@ -148,16 +159,21 @@ class _Parser:
             )
         at = cursor.at
         if kind == STRING:
+            self.n_texts += count
+            if self.n_texts > _MAX_TEXTS:
+                self.refuse(f"is damaged: its lists hold over {_MAX_TEXTS:,} texts")
             cursor.skip_strings(count)
         else:
             cursor.skip(count * item_bytes)
         return GgufArray(kind, count, at, cursor.at - at)
 
-    def alignment(self, values: Mapping[str, Value]) -> int:
-        alignment = values.get("general.alignment", DEFAULT_ALIGNMENT)
-        if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
-            self.refuse(f"is damaged: its alignment is {alignment}, not a power of two")
-        return alignment
+    def alignment(self) -> int:
+        kind = self.kinds.get("general.alignment", UINT32)
+        alignment = self.values.get("general.alignment", DEFAULT_ALIGNMENT)
+        is_right = isinstance(alignment, int) and kind == UINT32
+        if not is_right or alignment < 1 or alignment & (alignment - 1):
+            self.refuse(f"is damaged: its alignment is {alignment!r:.40}, not a power of two")
+        return int(alignment)
 
     def tensors(self, n: int, alignment: int) -> tuple[GgufTensor, ...]:
         tensors = []
@@ -175,9 +191,6 @@ class _Parser:
             names.add(tensor.name)
             tensors.append(tensor)
             offset += _padded(tensor.size_bytes, alignment)
-        if tensors:
-            data_at = _padded(self.cursor.at, alignment)
-            self.check_size(data_at + tensors[-1].offset + tensors[-1].size_bytes)
         return tuple(tensors)
 
     def check_size(self, need_bytes: int) -> None:

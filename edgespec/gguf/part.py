@@ -17,6 +17,8 @@ Value = str | int | float | bool
 
 AGAIN: Final = "download it again, or copy it again from where it came"
 _MAX_REGION_BYTES: Final = 1 << 26
+UINT16: Final = 2
+UINT32: Final = 4
 STRING: Final = 8
 NUMBER_CODES: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q",
                        11: "q", 12: "d"}  # fmt: skip
@@ -59,8 +61,12 @@ class GgufPart:
     size_bytes: int
     version: int
     values: Mapping[str, Value]
+    kinds: Mapping[str, int]
+    """Value type of each of `values`."""
     arrays: Mapping[str, GgufArray]
     tensors: tuple[GgufTensor, ...]
+    data_at: int
+    """Where the data section begins."""
 
     def region(self, key: str, first: int = 0) -> bytes:
         """The bytes of array `key` as they lie in the file; of numbers, from item `first` on.

@@ -125,3 +125,34 @@ ADDS_BOS: Final = frozenset(
      "llama3", "midm-2.0", "pixtral", "tekken"}
 )  # fmt: skip
 """Pre-tokenizers whose byte-pair vocabularies put BOS first unless the file says otherwise."""
+
+MAX_EXPERTS: Final = 1024
+ROPE_SCALINGS: Final = frozenset({"none", "linear", "yarn", "longrope"})
+COMPUTABLE: Final = frozenset(kind.name for kind in TENSOR_TYPES.values()) - {
+    *("Q8_1", "Q8_K", "I8", "I16", "I32", "I64", "F64")
+}
+"""Types that weights can have; the others are for intermediate results and for indices."""
+F32_SUFFIXES: Final = (
+    *("norm.weight", "shortconv.conv.weight", "conv1d.weight", "rope_freqs.weight", "rope_factors_long.weight"),
+    *("rope_factors_short.weight", "sinks.weight"),
+)
+"""Names of small tensors that have several dimensions in some models, and are F32 in all."""
+
+FULL_ROPE: Final = frozenset(
+    {"apertus", "arcee", "arctic", "baichuan", "chameleon", "codeshell", "cogvlm", "cohere2moe",
+     "dbrx", "deci", "deepseek", "dots1", "ernie4_5", "ernie4_5-moe", "exaone", "exaone-moe",
+     "exaone4", "falcon", "granite", "granite_swa", "graniteswitch", "grok", "grovemoe",
+     "hunyuan-dense", "hunyuan-moe", "hunyuan_vl", "hy_v3", "internlm2", "jais2", "llama", "llama4",
+     "maincoder", "mellum", "mistral3", "olmo", "olmo2", "olmoe", "orion", "paddleocr",
+     "pangu-embedded", "plamo", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3vl",
+     "qwen3vlmoe", "seed_oss", "smallthinker", "smollm3", "starcoder2", "talkie", "xverse"}
+)  # fmt: skip
+"""Architectures whose graph asserts that all numbers of a key are rotated."""
+EQUAL_HEADS: Final = FULL_ROPE | frozenset(
+    {"afmoe", "bailingmoe2", "bitnet", "bloom", "chatglm", "cohere2", "command-r", "glm4", "glm4moe",
+     "gpt2", "gptneox", "granitehybrid", "jais", "laguna", "maple", "minimax-01", "minimax-m2",
+     "minimax-m3", "mpt", "muse-glimmer", "nanbeige", "nemotron", "nemotron_h", "nemotron_h_moe",
+     "openelm", "phi2", "phi3", "qwen", "qwen35", "qwen35moe", "qwen3next", "qwen4exp", "refact",
+     "spark2_5", "stablelm", "starcoder"}
+)  # fmt: skip
+"""Architectures whose graph asserts that keys and values are of one size."""

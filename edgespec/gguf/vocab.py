@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from edgespec.gguf.part import GgufPart, refuse, shown
+from edgespec.gguf.part import GgufPart
 from edgespec.gguf.tables import ADDS_BOS
+from edgespec.gguf.token_check import check_ends, check_family, check_texts
 
 _TOKENS: Final = "tokenizer.ggml.tokens"
 _TYPES: Final = "tokenizer.ggml.token_type"
-_SCORES: Final = "tokenizer.ggml.scores"
 _UNUSED: Final = 5
 _PADDING: Final = re.compile(rb"|\[PAD\d+\]|<(pad|unused|dummy)_?\d+>|<\|(unused|dummy)_?\d+\|>")
 
@@ -60,49 +60,47 @@ class TokenList:
         return self.part.numbers(_TYPES, start)
 
     def special(self, name: str, default: int | None = None) -> int | None:
-        """The id of "bos", "eos", ...; None when the file names none."""
-        token = self.part.values.get(f"tokenizer.ggml.{name}_token_id", default)
-        return token if isinstance(token, int) and 0 <= token < len(self) else None
+        """The id of "bos", "eos", ...; where the file names none that exists, `default` if that
+        does."""
+        named = self.part.values.get(f"tokenizer.ggml.{name}_token_id")
+        for token in (named, default):
+            if isinstance(token, int) and 0 <= token < len(self):
+                return token
+        return None
+
+    @property
+    def _puts_bos(self) -> bool:
+        # llama.cpp src/llama-vocab.cpp, llama_vocab::impl::load: explicit, else by family.
+        usual = self.kind in ("llama", "bert") or (self.kind == "gpt2" and self.pre in ADDS_BOS)
+        puts = self.part.values.get("tokenizer.ggml.add_bos_token", usual)
+        return bool(puts) or self.kind == "gemma4" or self.pre == "gemma4"
+
+    @property
+    def _puts_eos(self) -> bool:
+        return bool(self.part.values.get("tokenizer.ggml.add_eos_token", self.kind == "t5"))
 
     @property
     def bos(self) -> int | None:
         """The token put first, or None when none is."""
-        # llama.cpp src/llama-vocab.cpp, llama_vocab::impl::load: explicit, else by family.
-        usual = self.kind in ("llama", "bert") or (self.kind == "gpt2" and self.pre in ADDS_BOS)
-        puts = self.part.values.get("tokenizer.ggml.add_bos_token", usual)
-        if not puts and self.kind != "gemma4" and self.pre != "gemma4":
-            return None
-        return self.special("bos", {"llama": 1, "bert": 101, "gpt2": 11}.get(self.kind))
+        usual = {"llama": 1, "bert": 101, "gpt2": 11, "plamo2": 1}.get(self.kind)
+        return self.special("bos", usual) if self._puts_bos else None
 
     @property
     def appended_eos(self) -> int | None:
         """The token put last on every text, or None when none is."""
-        puts = self.part.values.get("tokenizer.ggml.add_eos_token", self.kind == "t5")
-        return (
-            self.special("eos", {"llama": 2, "gpt2": 11, "t5": 1}.get(self.kind)) if puts else None
-        )
+        usual = {"llama": 2, "gpt2": 11, "t5": 1, "plamo2": 2}.get(self.kind)
+        return self.special("eos", usual) if self._puts_eos else None
 
     def check(self) -> None:
-        """Find what llama.cpp would die of: it aborts the process on a repeated token.
+        """Refuse what llama.cpp would die of, now or at a later text; 0.1 s for 151,936 tokens.
 
-        Raises: `ModelFileError` naming the token, or the list that is too short.
+        Raises: `ModelFileError` naming the token, or what is missing.
         """
-        if self.kind == "none":
-            return
-        for key in (_TYPES, _SCORES):
-            array = self.part.arrays.get(key)
-            if array is not None and array.count < len(self):
-                refuse(
-                    self.part.path,
-                    f"is damaged: {shown(key)} has {array.count:,} items for {len(self):,} tokens",
-                )
-        texts = self.texts()
-        if len(set(texts)) == len(texts) and b"\0" not in b"".join(texts):
-            return
-        seen: set[bytes] = set()
-        for token, text in enumerate(texts):
-            # llama.cpp cuts texts at a zero byte, and renames empty ones by their id.
-            name = text.partition(b"\0")[0] or b"[EMPTY_%d]" % token
-            if name in seen:
-                refuse(self.part.path, f"is damaged: token {token} repeats the text {shown(name)}")
-            seen.add(name)
+        check_family(self.part, self.kind)
+        check_texts(self.part, self.kind, self.texts())
+        check_ends(
+            self.part,
+            bos=self.bos,
+            eos=self.appended_eos,
+            puts=(self._puts_bos, self._puts_eos),
+        )

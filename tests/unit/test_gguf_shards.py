@@ -6,14 +6,14 @@ import pytest
 
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
-from tests.rawgguf import KEYS, RawGguf, tensor, u32_key
+from tests.rawgguf import KEYS, RawGguf, tensor, u16_key, u32_key
 
 
 def write_shards(folder: Path, n: int = 3, *, n_tensors: int | None = None) -> list[Path]:
     """One tensor in each shard; only the first has the model's own metadata."""
     paths = []
     for i in range(n):
-        split = (u32_key("split.count", n), u32_key("split.no", i))
+        split = (u16_key("split.count", n), u16_key("split.no", i))
         total = u32_key("split.tensors.count", n if n_tensors is None else n_tensors)
         keys = (*split, total, *KEYS) if i == 0 else (*split, total)
         file = RawGguf(keys=keys, tensors=(tensor(f"blk.{i}"),))

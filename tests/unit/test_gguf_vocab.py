@@ -7,7 +7,16 @@ import pytest
 
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
-from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key, u32_key
+from tests.rawgguf import (
+    KEYS,
+    STRING,
+    RawGguf,
+    array_key,
+    flag_key,
+    packed_text,
+    text_key,
+    u32_key,
+)
 from tests.tinygguf import BOS, VOCAB, write_llama
 
 
@@ -26,7 +35,7 @@ def vocab_keys(kind: str, *more: bytes, n: int = 200) -> tuple[bytes, ...]:
         (vocab_keys("gpt2", u32_key("tokenizer.ggml.add_bos_token", 1)), 11),
         (vocab_keys("llama", u32_key("tokenizer.ggml.add_bos_token", 0)), None),
         (vocab_keys("llama", u32_key("tokenizer.ggml.bos_token_id", 5)), 5),
-        (vocab_keys("llama", u32_key("tokenizer.ggml.bos_token_id", 200)), None),
+        (vocab_keys("llama", u32_key("tokenizer.ggml.bos_token_id", 200)), 1),
     ],
 )
 def test_bos_is_explicit_else_the_familys_habit(
@@ -61,7 +70,6 @@ def test_check_takes_a_sound_vocabulary(tmp_path: Path) -> None:
 
     read_header(write_llama(tmp_path / "a.gguf")).tokens.check()
     read_header(write_llama(tmp_path / "b.gguf", vocab=empty_twice)).tokens.check()
-    read_header(RawGguf().write(tmp_path / "c.gguf")).tokens.check()
 
 
 @pytest.mark.parametrize("text", ["x", "x\0y"])
@@ -71,6 +79,58 @@ def test_check_refuses_a_repeated_token(tmp_path: Path, text: str) -> None:
 
     with pytest.raises(ModelFileError, match=r"token 367 repeats the text 'x'"):
         header.tokens.check()
+
+
+def refusal_of(path: Path, *keys: bytes, kind: str = "gpt2") -> str:
+    header = read_header(RawGguf(keys=vocab_keys(kind, *keys)).write(path))
+    with pytest.raises(ModelFileError) as caught:
+        header.tokens.check()
+    return caught.value.message
+
+
+def test_check_refuses_a_file_without_a_vocabulary(tmp_path: Path) -> None:
+    header = read_header(RawGguf().write(tmp_path / "m.gguf"))
+
+    with pytest.raises(ModelFileError, match="has no vocabulary"):
+        header.tokens.check()
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("none", "has no vocabulary"),
+        ("t5", "made for models that read and do not write"),
+        ("test", "the tokenizer 'test', which this llama.cpp does not know"),
+    ],
+)
+def test_check_refuses_the_tokenizer(tmp_path: Path, kind: str, says: str) -> None:
+    assert says in refusal_of(tmp_path / "m.gguf", kind=kind)
+
+
+@pytest.mark.parametrize("lacks", ["<0x00>", "<0x0A>", "<0xFF>"])
+def test_check_refuses_a_vocabulary_that_lacks_a_byte(tmp_path: Path, lacks: str) -> None:
+    texts = tuple("other" if text == lacks else text for text in VOCAB.texts)
+    header = read_header(write_llama(tmp_path / "m.gguf", vocab=replace(VOCAB, texts=texts)))
+
+    with pytest.raises(ModelFileError, match=f"no token for the byte 0x{lacks[3:5]}"):
+        header.tokens.check()
+
+
+def test_check_takes_a_byte_that_is_a_character_of_its_own(tmp_path: Path) -> None:
+    texts = tuple("other" if text == "<0x41>" else text for text in VOCAB.texts)
+
+    header = read_header(write_llama(tmp_path / "m.gguf", vocab=replace(VOCAB, texts=texts)))
+
+    header.tokens.check()
+
+
+@pytest.mark.parametrize(("which", "name"), [("bos", "BOS"), ("eos", "EOS")])
+def test_check_refuses_an_end_that_does_not_exist(tmp_path: Path, which: str, name: str) -> None:
+    adds = flag_key(f"tokenizer.ggml.add_{which}_token", True)
+
+    message = refusal_of(tmp_path / "m.gguf", adds, kind="whitespace")
+
+    assert f"shall put {name} around every text" in message
 
 
 def test_check_refuses_lists_of_different_length(tmp_path: Path) -> None:

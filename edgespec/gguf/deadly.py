@@ -1,0 +1,154 @@
+"""What llama.cpp would end the process on, or never come back from, told from the header alone.
+
+llama.cpp catches its own exceptions while it loads, and says what was wrong; a failed assertion,
+a division by zero or an endless loop it does not catch. Each rule here names such a place.
+
+Source: llama.cpp src/llama-model.cpp (load_hparams), src/llama-model-loader.cpp, src/models/*.cpp,
+ggml/src/ggml-cpu/ops.cpp (rope, norms), ggml/src/ggml-backend.cpp (tensor alignment).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from edgespec.gguf.part import STRING, UINT16, GgufPart, GgufTensor, Value, refuse, shown
+from edgespec.gguf.shape import ModelShape
+from edgespec.gguf.tables import (
+    COMPUTABLE,
+    EQUAL_HEADS,
+    F32_SUFFIXES,
+    FULL_ROPE,
+    HYBRID,
+    MAX_EXPERTS,
+    RECURRENT,
+    ROPE_SCALINGS,
+    TENSOR_TYPES,
+)
+
+_HINT: Final = "get another file of this model: this one was converted wrongly, or is damaged"
+_MMAP_ALIGNMENT: Final = 32
+_EPSILONS: Final = (
+    "attention.layer_norm_rms_epsilon",
+    "attention.layer_norm_epsilon",
+    "attention.group_norm_epsilon",
+)
+_DIVISORS: Final = ("full_attention_interval", "attention.group_norm_groups", "ssm.time_step_rank")
+
+
+def check_survives(parts: tuple[GgufPart, ...], shape: ModelShape) -> None:
+    """Raises: `ModelFileError` with what llama.cpp would die of."""
+    facts = _Facts(parts[0], shape)
+    for part in parts:
+        _check_part(part, is_first=part is parts[0])
+    for rule in (_layers, _experts, _heads, _rope, _numbers):
+        for what in rule(facts):
+            refuse(parts[0].path, what, _HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    part: GgufPart
+    shape: ModelShape
+
+    def key(self, name: str) -> str:
+        return f"{self.shape.architecture}.{name}"
+
+    def value(self, name: str) -> Value | None:
+        return self.part.values.get(self.key(name))
+
+    def size(self, name: str, default: int = 0) -> int:
+        """A whole number; of an array, the largest. A wrong type gives the default: there
+        llama.cpp itself refuses the file."""
+        key = self.key(name)
+        array = self.part.arrays.get(key)
+        if array is not None and not array.is_text and array.count:
+            return max(int(n) for n in self.part.numbers(key) if math.isfinite(n))
+        value = self.part.values.get(key, default)
+        return value if isinstance(value, int) else default
+
+
+def _check_part(part: GgufPart, *, is_first: bool) -> None:
+    for tensor in part.tensors:
+        if what := _unusable(part, tensor):
+            refuse(part.path, what, _HINT)
+    if not is_first and part.kinds.get("split.no") != UINT16:
+        refuse(part.path, "is damaged: its 'split.no' is no 16-bit number", _HINT)
+
+
+def _unusable(part: GgufPart, tensor: GgufTensor) -> str:
+    kind = TENSOR_TYPES[tensor.type_id].name
+    if (part.data_at + tensor.offset) % _MMAP_ALIGNMENT:
+        return (
+            f"is laid out wrongly: tensor {shown(tensor.name)} lies at "
+            f"{part.data_at + tensor.offset:,}, not at a multiple of {_MMAP_ALIGNMENT}"
+        )
+    if not tensor.name.endswith((".weight", ".bias")):
+        return ""
+    n_dims = sum(1 for dim in tensor.dims if dim > 1)
+    if kind != "F32" and (n_dims < 2 or tensor.name.endswith(F32_SUFFIXES)):
+        return f"stores tensor {shown(tensor.name)} as {kind}, but only F32 works there"
+    if kind not in COMPUTABLE:
+        return f"stores tensor {shown(tensor.name)} as {kind}, in which nothing is computed"
+    return ""
+
+
+def _layers(facts: _Facts) -> Iterator[str]:
+    n_extra = facts.size("nextn_predict_layers")
+    if n_extra > facts.shape.n_layer:
+        yield f"claims {n_extra:,} prediction layers among {facts.shape.n_layer} layers"
+
+
+def _experts(facts: _Facts) -> Iterator[str]:
+    n, n_used = facts.size("expert_count"), facts.size("expert_used_count")
+    n_groups, n_groups_used = facts.size("expert_group_count"), facts.size("expert_group_used_count")
+    if n > MAX_EXPERTS:
+        yield f"claims {n:,} experts, at most {MAX_EXPERTS} are possible"
+    if n_used > n or (n and not n_used):
+        yield f"uses {n_used:,} of {n:,} experts for a token"
+    if n_groups and n_groups >= n:
+        yield f"puts {n:,} experts into {n_groups:,} groups"
+    if n_groups > 1 and (n % n_groups or not 0 < n_groups_used < n_groups):
+        yield f"puts {n:,} experts into {n_groups:,} groups and uses {n_groups_used:,} of those"
+
+
+def _heads(facts: _Facts) -> Iterator[str]:
+    shape = facts.shape
+    for layer, (n, n_kv) in enumerate(zip(shape.n_head, shape.n_head_kv, strict=True)):
+        if n_kv and n % n_kv:
+            yield f"has {n:,} query heads for {n_kv:,} key heads in layer {layer}"
+    if not shape.n_head or not shape.n_head[0]:
+        return
+    usual = shape.n_embd // shape.n_head[0]
+    for suffix in ("", "_swa"):
+        k = facts.size(f"attention.key_length{suffix}", facts.size("attention.key_length", usual))
+        v = facts.size(
+            f"attention.value_length{suffix}", facts.size("attention.value_length", usual)
+        )
+        n_rot = facts.size(f"rope.dimension_count{suffix}", facts.size("rope.dimension_count", k))
+        if shape.architecture in EQUAL_HEADS and k != v:
+            yield f"has keys of {k:,} and values of {v:,} numbers, which must be equal"
+        if not suffix and shape.architecture in FULL_ROPE and n_rot != k:
+            yield f"rotates {n_rot:,} of {k:,} numbers of a key, which must be all"
+        if n_rot > k or n_rot % 2:
+            yield f"rotates {n_rot:,} of {k:,} numbers of a key"
+        if not n_rot and shape.architecture not in HYBRID | RECURRENT:
+            yield "rotates none of the numbers of a key"
+
+
+def _rope(facts: _Facts) -> Iterator[str]:
+    key = facts.key("rope.scaling.type")
+    value = facts.part.values.get(key)
+    if facts.part.kinds.get(key) == STRING and value not in ROPE_SCALINGS:
+        known = ", ".join(sorted(ROPE_SCALINGS))
+        yield f"scales its context by {shown(str(value))}; known are {known}"
+
+
+def _numbers(facts: _Facts) -> Iterator[str]:
+    for name in _EPSILONS:
+        value = facts.value(name)
+        if isinstance(value, float) and not 0 <= value < math.inf:
+            yield f"is damaged: {shown(facts.key(name))} is {value}, not a small number"
+    for name in _DIVISORS:
+        if facts.key(name) in facts.part.kinds and not facts.size(name):
+            yield f"is damaged: {shown(facts.key(name))} is 0"

@@ -1,0 +1,80 @@
+"""What llama.cpp would die of in a vocabulary: at loading, or later at an unlucky text.
+
+It aborts on a repeated token, on a BOS it shall add and does not have, and at the first byte of a
+text that a SentencePiece vocabulary has no token for.
+
+Source: llama.cpp src/llama-vocab.cpp (llama_vocab::impl::load, byte_to_token, tokenize).
+"""
+
+from typing import Final
+
+from edgespec.gguf.part import GgufPart, refuse, shown
+
+_FAMILIES: Final = frozenset(
+    {"llama", "gpt2", "bert", "rwkv", "plamo2", "gemma4", "hybriddna", "whitespace"}
+)
+_ENCODER: Final = "t5"
+_BYTE_FAMILIES: Final = frozenset({"llama", "plamo2"})
+_LISTS: Final = ("tokenizer.ggml.token_type", "tokenizer.ggml.scores")
+_HINT: Final = "get another file of this model: this one was converted wrongly, or is damaged"
+
+
+def check_family(part: GgufPart, kind: str) -> None:
+    """Refuse tokenizers that llama.cpp does not have, or not for text that is written."""
+    if kind == "none":
+        refuse(part.path, "has no vocabulary: no text can be turned into its tokens", _HINT)
+    if kind == _ENCODER:
+        refuse(
+            part.path,
+            "has a T5 tokenizer, made for models that read and do not write",
+            "give the file of a language model",
+        )
+    if kind not in _FAMILIES:
+        refuse(
+            part.path,
+            f"has the tokenizer {shown(kind)}, which this llama.cpp does not know",
+            "a newer llama.cpp may; until then get another model",
+        )
+
+
+def check_texts(part: GgufPart, kind: str, texts: list[bytes]) -> None:
+    """Lists as long as the vocabulary, no text twice, every byte writable."""
+    for key in _LISTS:
+        array = part.arrays.get(key)
+        if array is not None and array.count < len(texts):
+            refuse(
+                part.path,
+                f"is damaged: {shown(key)} has {array.count:,} items for {len(texts):,} tokens",
+                _HINT,
+            )
+    names = _distinct(part, texts)
+    if kind in _BYTE_FAMILIES:
+        for byte in range(256):
+            if b"<0x%02X>" % byte not in names and bytes([byte]) not in names:
+                refuse(
+                    part.path,
+                    f"has no token for the byte 0x{byte:02X}, and llama.cpp ends the process at "
+                    "the first text that needs it",
+                    _HINT,
+                )
+
+
+def check_ends(part: GgufPart, *, bos: int | None, eos: int | None, puts: tuple[bool, bool]) -> None:
+    """A token that shall begin or end every text has to be there."""
+    for name, token, is_put in (("BOS", bos, puts[0]), ("EOS", eos, puts[1])):
+        if is_put and token is None:
+            refuse(part.path, f"shall put {name} around every text, but has no such token", _HINT)
+
+
+def _distinct(part: GgufPart, texts: list[bytes]) -> set[bytes]:
+    """The texts as llama.cpp reads them: cut at a zero byte, empty ones renamed by their id."""
+    names = set(texts)
+    if len(names) == len(texts) and b"" not in names and b"\0" not in b"".join(texts):
+        return names
+    seen: set[bytes] = set()
+    for token, text in enumerate(texts):
+        name = text.partition(b"\0")[0] or b"[EMPTY_%d]" % token
+        if name in seen:
+            refuse(part.path, f"is damaged: token {token} repeats the text {shown(name)}", _HINT)
+        seen.add(name)
+    return seen
