@@ -11,6 +11,7 @@ from pathlib import Path
 from edgespec import paths
 from edgespec.errors import ModelNotFound
 from edgespec.models.spec import (
+    Gain,
     HubSource,
     ModelSpec,
     PackageSource,
@@ -23,6 +24,7 @@ from edgespec.models.tables import Place, Table, build, read_tables
 
 __all__ = [
     "Catalogue",
+    "Gain",
     "HubSource",
     "ModelSpec",
     "PackageSource",
@@ -112,6 +114,9 @@ def _check_drafts(spec: ModelSpec, models: Mapping[str, ModelSpec], place: Place
                 f"drafts names {id!r} of vocabulary {models[id].vocab!r}, "
                 f"but {spec.id} has {spec.vocab!r}"
             )
+    for gain in spec.gains:
+        if gain.draft not in models:
+            raise place.error(f"gains names {gain.draft!r}, which is no model")
 
 
 def _shipped() -> Path:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 
-from edgespec.models.spec import SamplingAdvice
+from edgespec.models.spec import SamplingAdvice, Shape
 
 Expectation = Callable[[object], str]
 """Gives "" for a right value, else what it should have been."""
@@ -25,6 +26,20 @@ def _is_count(value: object) -> str:
 
 def _is_number(value: object) -> str:
     return "" if type(value) in (int, float) else "a number"
+
+
+def _is_whole(value: object) -> str:
+    return "" if type(value) is int and value >= 0 else "a whole number"
+
+
+def _is_flag(value: object) -> str:
+    return "" if isinstance(value, bool) else "true or false"
+
+
+def _is_range(value: object) -> str:
+    if not isinstance(value, list) or len(value) != 2 or any(map(_is_number, value)):
+        return "two numbers"
+    return "" if value[0] <= value[1] else "two numbers, the smaller one first"
 
 
 def is_table(value: object) -> str:
@@ -54,6 +69,8 @@ PLAIN = (
     "licence",
     "vocab",
     "thinking",
+    "method",
+    "size_note",
 )
 LISTS = ("drafts", "unverified")
 ADVICE = ("sampling", "sampling_no_think")
@@ -77,21 +94,21 @@ ENTRY: dict[str, Expectation] = {
     "sampling": is_table,
     "sampling_no_think": is_table,
     "drafts": _is_texts,
+    "method": _matches("mtp|eagle3|dflash", '"mtp", "eagle3" or "dflash"'),
+    "gains": _is_tables,
+    "size_note": is_text,
     "unverified": _is_texts,
     "packages": _is_tables,
 }
-SHAPE_NEEDED = (
-    "arch",
-    "n_layer",
-    "n_kv_head",
-    "head_dim",
-    "kv_bytes_per_token_f16",
-    "context_train",
-)
+SHAPE_NEEDED = tuple(field.name for field in fields(Shape) if field.default is MISSING)
+_FLAGS = {field.name for field in fields(Shape) if isinstance(field.default, bool)}
 SHAPE: dict[str, Expectation] = {
+    **{field.name: _is_whole for field in fields(Shape)},
+    **dict.fromkeys(SHAPE_NEEDED, _is_count),
+    **dict.fromkeys(_FLAGS, _is_flag),
     "arch": is_text,
-    **dict.fromkeys([*SHAPE_NEEDED[1:], "n_layer_kv"], _is_count),
 }
+GAIN: dict[str, Expectation] = {"draft": is_text, "times": _is_range, "source": is_text}
 SAMPLING = dict.fromkeys(SamplingAdvice.__dataclass_fields__, _is_number)
 PACKAGE: dict[str, Expectation] = {
     "package": _matches(r"[A-Za-z0-9._{}-]+==[A-Za-z0-9._+!{}-]+", '"name==version"'),

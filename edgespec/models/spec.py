@@ -9,6 +9,7 @@ from typing import Literal
 Kind = Literal["model", "head"]
 """A "head" only drafts for its own target and cannot answer by itself."""
 Thinking = Literal["none", "hybrid", "always"]
+Method = Literal["mtp", "eagle3", "dflash"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +54,60 @@ Source = HubSource | PackageSource
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What planning needs before the file is here; the file itself decides at load time."""
+    """What planning needs before the file is here; the file itself decides at load time.
+
+    The layers with attention over the whole context come first in the names; `_swa` are those with
+    a sliding window.
+    """
 
     arch: str
     n_layer: int
+    n_embd: int
+    n_head: int
     n_kv_head: int
     head_dim: int
-    kv_bytes_per_token_f16: int
+    n_vocab: int
     context_train: int
+    n_ff: int = 0
+    """Width of the feed-forward part of every layer; 0 where only experts are."""
+    is_tied: bool = True
+    """The token table is the output table too: the file holds it once."""
     n_layer_kv: int | None = None
-    """Layers that own a cache; None: all."""
+    """Layers whose cache holds the whole context; None: all."""
+    n_layer_swa: int = 0
+    """Layers whose cache holds `window` tokens."""
+    window: int = 0
+    n_kv_head_swa: int | None = None
+    """None: as the others."""
+    head_dim_swa: int | None = None
+    every: int = 1
+    """Each `every`th layer attends over the whole context; what the others are, `arch` says."""
+    n_expert: int = 0
+    n_expert_used: int = 0
+    n_ff_expert: int = 0
+    n_ff_shared: int = 0
+    """Width of the experts that every token uses."""
+    n_state_heads: int = 0
+    """Value heads of a recurrent layer (gated delta net)."""
+    n_embd_per_layer: int = 0
+    """Width of the table of embeddings that each layer has of its own (Gemma 3n, 4 E)."""
+    n_layer_wide: int = 0
+    """The last so many layers have twice `n_ff` (Gemma 4 E2B)."""
+    has_mtp: bool = False
+    """A block that predicts one token further is in the same file."""
+
+    @property
+    def kv_bytes_per_token_f16(self) -> int:
+        """Keys and values of one token in the layers that remember all of them."""
+        n_layer = self.n_layer if self.n_layer_kv is None else self.n_layer_kv
+        return 4 * n_layer * self.n_kv_head * self.head_dim
+
+    @property
+    def kv_swa_bytes_per_cell_f16(self) -> int:
+        """The same of one cell in the layers with a sliding window."""
+        heads = self.n_kv_head if self.n_kv_head_swa is None else self.n_kv_head_swa
+        dim = self.head_dim if self.head_dim_swa is None else self.head_dim_swa
+        return 4 * self.n_layer_swa * heads * dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +125,18 @@ class SamplingAdvice:
         """Only what was advised, by name."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Speed with a draft over speed without, as somebody reported it."""
+
+    draft: str
+    """A model's or head's id."""
+    times: tuple[float, float]
+    """From, to; below 1 it was slower."""
+    source: str
+    """On what machine, and who says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +167,12 @@ class ModelSpec:
     """Where the advice differs with thinking switched off."""
     drafts: tuple[str, ...] = ()
     """Ids, best evidence first."""
+    method: Method | None = None
+    """How a head drafts; None for whole models."""
+    gains: tuple[Gain, ...] = ()
+    """What others measured with drafts of this model."""
+    size_note: str = ""
+    """Why shape and quantisation do not give the file's size to 2 %, where they do not."""
     unverified: tuple[str, ...] = ()
     """Keys of the entry that rest on one public source."""
 

@@ -14,6 +14,7 @@ from edgespec.errors import UsageError
 from edgespec.models.schema import (
     ADVICE,
     ENTRY,
+    GAIN,
     LISTS,
     PACKAGE,
     PLAIN,
@@ -25,6 +26,7 @@ from edgespec.models.schema import (
     is_text,
 )
 from edgespec.models.spec import (
+    Gain,
     HubSource,
     ModelSpec,
     PackageSource,
@@ -75,6 +77,11 @@ def build(id: str, table: Table, place: Place) -> ModelSpec:
     values |= {key: SamplingAdvice(**table[key]) for key in ADVICE if key in table}
     if "shape" in table:
         values["shape"] = Shape(**table["shape"])
+    gains = (
+        Gain(gain["draft"], (gain["times"][0], gain["times"][1]), gain["source"])
+        for gain in table.get("gains", ())
+    )
+    values["gains"] = tuple(gains)
     sources = tuple(_sources(table, place))
     return ModelSpec(id=id, file=Path(table["file"]).name, sources=sources, **values)
 
@@ -110,6 +117,8 @@ def _check_entry(id: str, table: object, place: Place) -> None:
         _check(table["shape"], SHAPE, Place(place.file, f"{place.table}.shape"), SHAPE_NEEDED)
     for key in ADVICE:
         _check(table.get(key, {}), SAMPLING, Place(place.file, f"{place.table}.{key}"))
+    for gain in table.get("gains", ()):
+        _check(gain, GAIN, Place(place.file, f"{place.table}.gains"), GAIN)
     for package in table.get("packages", ()):
         where = Place(place.file, f"{place.table}.packages")
         _check(package, PACKAGE, where, ("package", "member"))
