@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from edgespec.errors import DownloadError as DownloadError
     from edgespec.errors import EdgespecError as EdgespecError
     from edgespec.errors import EngineError as EngineError
+    from edgespec.errors import HistoryError as HistoryError
     from edgespec.errors import IncompatibleDraft as IncompatibleDraft
     from edgespec.errors import ModelFileError as ModelFileError
     from edgespec.errors import ModelNotFound as ModelNotFound
     from edgespec.errors import UsageError as UsageError
+    from edgespec.errors import WorkerLost as WorkerLost
     from edgespec.events import Delta as Delta
     from edgespec.events import Done as Done
     from edgespec.events import Event as Event
@@ -56,10 +58,12 @@ _ERRORS = (
     "DownloadError",
     "EdgespecError",
     "EngineError",
+    "HistoryError",
     "IncompatibleDraft",
     "ModelFileError",
     "ModelNotFound",
     "UsageError",
+    "WorkerLost",
 )
 _EVENTS = (
     "Delta",

@@ -8,10 +8,13 @@ EdgespecError
 ├── IncompatibleDraft    5  the drafter's vocabulary is not the target's
 ├── DownloadError        6  a file could not be fetched or is not what it claims to be
 ├── ContextOverflow      7  the prompt is longer than the context
+├── IndexFault           1  an index cannot be read or written
 ├── Busy                 1  another request holds the model and `wait=False` was said
 ├── Closed               1  the model was closed
+├── HistoryError         1  chats cannot be kept, or not be read
 └── EngineError          1  llama.cpp refused a call; names the C function and the meaning
-    └── DecodeFailed     1  llama_decode did not decode the batch
+    ├── DecodeFailed     1  llama_decode did not decode the batch
+    └── WorkerLost       1  another machine that held a part of the model is gone
 
 A fault of ours is an `assert`, never one of these. Cancelling is an event, not an error:
 `Interrupted` only carries it out of a pass that was cut short.
@@ -76,12 +79,20 @@ class ContextOverflow(EdgespecError):
         self.limit = limit
 
 
+class IndexFault(EdgespecError):
+    """An index of the user's own texts cannot be read or written; answers go on without it."""
+
+
 class Busy(EdgespecError):
     """Another request holds the model."""
 
 
 class Closed(EdgespecError):
     """The model was closed."""
+
+
+class HistoryError(EdgespecError):
+    """The file with the chats cannot be written or read."""
 
 
 class EngineError(EdgespecError):
@@ -94,3 +105,7 @@ class Interrupted(Exception):
 
 class DecodeFailed(EngineError):
     """`llama_decode` did not decode the batch; the session's cache is known and stays usable."""
+
+
+class WorkerLost(EngineError):
+    """A remote worker is gone, and with it a part of the model: load it again."""

@@ -105,19 +105,22 @@ def ggml() -> Any:
     lib()
     from llama_cpp._ggml import libggml
 
-    for name in ("ggml_backend_dev_get", "ggml_backend_dev_name", "ggml_backend_dev_description"):
-        getattr(libggml, name).restype = (
-            ctypes.c_void_p if name.endswith("get") else ctypes.c_char_p
-        )
-        getattr(libggml, name).argtypes = [
-            ctypes.c_size_t if name.endswith("get") else ctypes.c_void_p
-        ]
-    libggml.ggml_backend_dev_count.restype = ctypes.c_size_t
-    libggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
-    libggml.ggml_backend_dev_memory.argtypes = [
-        ctypes.c_void_p,
-        ctypes.POINTER(ctypes.c_size_t),
-        ctypes.POINTER(ctypes.c_size_t),
-    ]
-    libggml.ggml_backend_dev_memory.restype = None
+    pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    sizes = ctypes.POINTER(size)
+    signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "dev_count": (size, ()),
+        "dev_get": (pointer, (size,)),
+        "dev_name": (text, (pointer,)),
+        "dev_description": (text, (pointer,)),
+        "dev_type": (ctypes.c_int, (pointer,)),
+        "dev_memory": (None, (pointer, sizes, sizes)),
+        "register": (None, (pointer,)),
+        "reg_by_name": (pointer, (text,)),
+        "reg_get_proc_address": (pointer, (pointer, text)),
+        "reg_dev_count": (size, (pointer,)),
+        "reg_dev_get": (pointer, (pointer, size)),
+    }
+    for name, (gives, takes) in signatures.items():
+        function = getattr(libggml, f"ggml_backend_{name}")
+        function.restype, function.argtypes = gives, takes
     return libggml

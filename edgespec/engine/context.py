@@ -6,6 +6,7 @@ Every limit that llama.cpp would enforce by aborting the process is checked befo
 
 import ctypes
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -16,12 +17,31 @@ import numpy.typing as npt
 from edgespec.engine import binding
 from edgespec.engine.batch import Batch
 from edgespec.engine.interrupt import Interrupt
+from edgespec.engine.rpc.relay import Relay
 from edgespec.errors import DecodeFailed, DoesNotFit, EngineError, Interrupted
 
 _log = logging.getLogger(__name__)
 
-KvType = Literal["f16", "q8_0", "q4_0"]
-_KV_TYPES: dict[KvType, int] = {"f16": 1, "q8_0": 8, "q4_0": 2}
+KvType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
+_KV_TYPES: dict[KvType, int] = {
+    "f32": 0,
+    "f16": 1,
+    "bf16": 30,
+    "q8_0": 8,
+    "q5_1": 7,
+    "q5_0": 6,
+    "q4_1": 3,
+    "q4_0": 2,
+    "iq4_nl": 20,
+}  # ggml.h, enum ggml_type
+QUANT_BLOCK = 32
+"""Values that every quantised type of cache packs together; a head must hold whole blocks."""
+
+
+def is_quantised(kv_type: KvType) -> bool:
+    """Whether the type needs flash attention, and heads of whole blocks."""
+    return kv_type not in ("f32", "f16", "bf16")
+
 
 _ABORTED = 2
 _DECODE_MEANINGS = {
@@ -51,28 +71,42 @@ class ContextOptions:
 def context_refused(options: ContextOptions, said: str) -> EngineError | DoesNotFit:
     """Why `llama_init_from_model` gave nothing, by what it logged."""
     message = f"llama.cpp could not make a context of {options.n_ctx:,} tokens"
-    if "alloc" in said.lower() or "memory" in said.lower():
+    if is_about_memory(said):
         return DoesNotFit(f"{message} ({said})", hint="try a smaller --ctx")
     return EngineError(f"{message} ({said or 'no reason given'})")
+
+
+def is_about_memory(said: str) -> bool:
+    """Whether a line of llama.cpp's log tells of memory that could not be had."""
+    return "alloc" in said.lower() or "memory" in said.lower()
 
 
 class NativeContext:
     """Owns a `llama_context`; `close` frees it. One thread at a time."""
 
     def __init__(
-        self, model: Any, options: ContextOptions, interrupt: Interrupt | None = None
+        self,
+        model: Any,
+        options: ContextOptions,
+        interrupt: Interrupt | None = None,
+        relays: Sequence[Relay] = (),
     ) -> None:
+        """Make a context of `model`. `relays`: those of the workers that hold a part of it."""
         self._lib = binding.lib()
         self.options = options
+        self._relays = relays
         self.native_s = 0.0
         """Seconds spent in llama_decode, and waiting for its logits, so far."""
         binding.forget_errors()
         self._handle: Any = self._lib.llama_init_from_model(model, self._params(options))
         if not self._handle:
+            self._check_workers()
             raise context_refused(options, binding.error_tail())
         self._interrupt = interrupt  # llama.cpp holds its address
         if interrupt is not None:
             interrupt.install(self._handle)
+            for relay in relays:
+                relay.heed(interrupt)
         self._memory = self._lib.llama_get_memory(self._handle)
         # llama.cpp pads to 256; what was asked for is what a caller sees.
         self.n_ctx = min(options.n_ctx, int(self._lib.llama_n_ctx_seq(self._handle)))
@@ -94,7 +128,7 @@ class NativeContext:
         params.type_k = params.type_v = _KV_TYPES[options.kv_type]
         # A quantised V cache works with flash attention only, so it is demanded there.
         params.flash_attn_type = (
-            binding.FLASH_ATTN_AUTO if options.kv_type == "f16" else binding.FLASH_ATTN_ENABLED
+            binding.FLASH_ATTN_ENABLED if is_quantised(options.kv_type) else binding.FLASH_ATTN_AUTO
         )
         # A full-size window costs a whole context per sliding layer, so it is off; except with
         # branches: cells that two sequences share are never reused, and the cache would fill up.
@@ -106,8 +140,9 @@ class NativeContext:
         """Decode the batch's rows.
 
         Raises: `DecodeFailed`, `Interrupted`; part of the rows may then be in the cache: see
-        `end`.
+        `end`. `WorkerLost`: nothing in the cache can be trusted any more.
         """
+        self._check_workers()
         assert 0 < batch.n_rows <= self.options.n_batch, f"{batch.n_rows} rows"
         assert batch.n_logits <= self.options.max_logits, f"{batch.n_logits} rows with logits"
         binding.forget_errors()
@@ -126,10 +161,14 @@ class NativeContext:
             )
 
     def rows(self, n: int) -> npt.NDArray[np.float32]:
-        """[n, n_vocab] logits of the last decode, in batch order: native memory, not a copy."""
+        """[n, n_vocab] logits of the last decode, in batch order: native memory, not a copy.
+
+        Raises: `WorkerLost`.
+        """
         began_s = perf_counter()
         pointer = self._lib.llama_get_logits(self._handle)
         self.native_s += perf_counter() - began_s
+        self._check_workers()  # after the result is here: a loss is told before anything false is
         assert pointer, "no logits after a successful decode"
         address = ctypes.addressof(pointer.contents)
         if address != self._logits_address:  # wrapping it anew takes longer than a step's loop
@@ -137,6 +176,10 @@ class NativeContext:
             self._logits = np.ctypeslib.as_array(pointer, shape=shape)
             self._logits_address = address
         return self._logits[:n]
+
+    def _check_workers(self) -> None:
+        for relay in self._relays:
+            relay.check()
 
     @property
     def output_bytes(self) -> int:

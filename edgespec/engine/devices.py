@@ -1,11 +1,16 @@
 """What llama.cpp's own backends report: devices with kind and memory. Reads, never decides."""
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from edgespec.engine import binding
+from edgespec.engine.rpc import client
+from edgespec.errors import UsageError
 
 _KINDS = {0: "CPU", 1: "GPU", 2: "IGPU", 3: "ACCEL"}
+_GPUS = ("GPU", "IGPU")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,28 +22,65 @@ class Device:
     kind: str
     free_bytes: int
     total_bytes: int
+    worker: str = ""
+    """The `host:port` that lends it; empty for a device of this machine."""
 
 
 def devices() -> tuple[Device, ...]:
-    """Every device of the loaded build; a CPU-only build has one."""
+    """Every device of the loaded build, those of connected workers too; a CPU-only build has one.
+
+    A device of a lost worker reports no memory.
+    """
     ggml = binding.ggml()
     found = []
     for i in range(ggml.ggml_backend_dev_count()):
         handle = ggml.ggml_backend_dev_get(i)
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         ggml.ggml_backend_dev_memory(handle, ctypes.byref(free), ctypes.byref(total))
+        name = ggml.ggml_backend_dev_name(handle).decode()
+        worker = client.worker_of(name)
         found.append(
             Device(
-                name=ggml.ggml_backend_dev_name(handle).decode(),
-                description=ggml.ggml_backend_dev_description(handle).decode(),
+                name=name,
+                description=f"a device of {worker}"
+                if worker
+                else ggml.ggml_backend_dev_description(handle).decode(),
                 kind=_KINDS.get(ggml.ggml_backend_dev_type(handle), "OTHER"),
                 free_bytes=free.value,
                 total_bytes=total.value,
+                worker=str(worker or ""),
             )
         )
     return tuple(found)
 
 
+def own_gpus() -> tuple[str, ...]:
+    """The GPUs of this machine that layers go to by default: integrated ones where no other is."""
+    here = [device for device in devices() if not device.worker]
+    gpus = [d.name for d in here if d.kind == "GPU"]
+    return tuple(gpus or (d.name for d in here if d.kind == "IGPU"))
+
+
 def has_gpu() -> bool:
-    """Whether this build can use a GPU that is there."""
-    return any(device.kind in ("GPU", "IGPU") for device in devices())
+    """Whether this build can use a GPU of this machine."""
+    return bool(own_gpus())
+
+
+def handles(names: Sequence[str], *, kinds: Sequence[str] = _GPUS) -> Any:
+    """A native array of these devices, ended by NULL; keep it as long as llama.cpp may look at it.
+
+    Raises: `UsageError` for a name that the registry does not have, or has with another kind.
+    """
+    ggml = binding.ggml()
+    at = {}
+    for i in range(ggml.ggml_backend_dev_count()):
+        handle = ggml.ggml_backend_dev_get(i)
+        if _KINDS.get(ggml.ggml_backend_dev_type(handle)) in kinds:
+            at[ggml.ggml_backend_dev_name(handle).decode()] = handle
+    for name in names:
+        if name not in at:
+            raise UsageError(
+                f"there is no device {name!r} of the kind {' or '.join(kinds)}",
+                hint=f"there are: {', '.join(at)}" if at else "this build computes on the CPU only",
+            )
+    return (ctypes.c_void_p * (len(names) + 1))(*(at[name] for name in names), None)

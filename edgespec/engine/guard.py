@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from edgespec import paths
+from edgespec.engine import children
 from edgespec.engine.binding import TESTED_VERSION
 from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folder
-from edgespec.engine.threads import set_wait_policy
 from edgespec.errors import EngineError
 
 _log = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def _run(command: Sequence[str], timeout_s: float) -> GuardVerdict:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=timeout_s,
-            env=_environment(),
+            env=children.environment(),
             start_new_session=True,  # Ctrl-C is for this process, which then kills the child
         )
     except subprocess.TimeoutExpired:
@@ -150,14 +150,6 @@ def _fault(status: int) -> str:
 def _first_decode(folder: Path, use_extra_bufts: bool) -> Sequence[str]:
     mode = "extra" if use_extra_bufts else "plain"
     return (sys.executable, "-P", "-m", "edgespec.engine.first_decode", str(folder), mode)
-
-
-def _environment() -> dict[str, str]:
-    environ = dict(os.environ)
-    set_wait_policy(environ)
-    environ["GGML_NO_BACKTRACE"] = "1"  # an abort would start a debugger
-    environ["PYTHONPATH"] = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-    return environ
 
 
 def _read(kept: Path) -> GuardVerdict | None:

@@ -7,13 +7,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from edgespec.engine import binding
-from edgespec.engine.context import ContextOptions, NativeContext
+from edgespec.engine import binding, devices
+from edgespec.engine.context import (
+    QUANT_BLOCK,
+    ContextOptions,
+    KvType,
+    NativeContext,
+    is_about_memory,
+    is_quantised,
+)
 from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.rollback import Replay, Rollback, Snapshot, Trim
+from edgespec.engine.rpc.client import relays
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
-from edgespec.errors import ModelFileError
+from edgespec.errors import DoesNotFit, EdgespecError, ModelFileError, UsageError
 from edgespec.gguf.shape import ModelShape
 
 ALL_LAYERS = 999
@@ -23,11 +31,24 @@ NATIVE_SNAPSHOTS = 8
 back for free, longer ones through a saved state."""
 
 
+SplitMode = Literal["none", "layer", "tensor"]
+_SPLIT_MODES: dict[SplitMode, int] = {"none": 0, "layer": 1, "tensor": 3}
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """How the weights are loaded."""
 
+    devices: tuple[str, ...] | None = None
+    """The registry's names of the devices that take layers; none: the CPU alone; None: the GPUs of
+    this machine."""
+    tensor_split: tuple[float, ...] = ()
+    """Share of each device; empty: by the memory that is free on them when the load begins."""
+    split_mode: SplitMode = "layer"
+    """"layer": whole layers; "tensor": each matrix over all devices, where the architecture
+    allows it (llama.cpp's own, experimental); "none": the first device alone."""
     n_gpu_layers: int = ALL_LAYERS
+    """Layers that go to the devices, from the output layer backwards, that one included."""
     use_extra_bufts: bool = True
     """Repacked weights and AMX: faster, and deadly with a miscompiled build (engine/guard.py)."""
     ids_of: ModelShape | None = None
@@ -47,10 +68,14 @@ class Model:
         """Load the file; `progress(fraction)` hears how far it is, and may raise to abort.
 
         The header must have been read before (`gguf.header.read_header`): a damaged file does not
-        reach llama.cpp. Raises: `ModelFileError`; what `progress` raises.
+        reach llama.cpp. Raises: `DoesNotFit`, `ModelFileError`, `UsageError` for devices that are
+        not there, `WorkerLost`; what `progress` raises.
         """
         self._lib = binding.lib()
         self.path = path
+        self.options = options
+        self.devices = devices.own_gpus() if options.devices is None else options.devices
+        self.relays = relays(self.devices)
         self._handle = self._load(path, options, progress)
         self._vocab: LlamaVocab | None = None
         if options.ids_of is None:
@@ -64,7 +89,7 @@ class Model:
 
     def _load(self, path: Path, options: LoadOptions, progress: Callable[[float], None]) -> Any:
         params = self._lib.llama_model_default_params()
-        params.n_gpu_layers = options.n_gpu_layers
+        kept_alive = self._place(params, options)
         params.use_extra_bufts = options.use_extra_bufts
         if options.ids_of is not None:
             params.kv_overrides = self._without_texts(options.ids_of)
@@ -85,13 +110,36 @@ class Model:
             if handle:
                 self._lib.llama_model_free(handle)
             raise aborts[0]
+        del kept_alive
         if not handle:
-            raise ModelFileError(
-                f"llama.cpp could not load {path.name}"
-                f" ({binding.error_tail() or 'no reason given'})",
-                hint="edgespec doctor shows the llama.cpp build that is in use",
-            )
+            raise self._refusal(binding.error_tail())
         return handle
+
+    def _place(self, params: Any, options: LoadOptions) -> object:
+        """Say which device takes what. Gives what must live until the load is over."""
+        native_devices = devices.handles(self.devices)
+        params.devices = ctypes.cast(native_devices, ctypes.c_void_p)
+        params.n_gpu_layers = options.n_gpu_layers
+        params.split_mode = _SPLIT_MODES[options.split_mode]
+        split = options.tensor_split
+        if not split:
+            return native_devices
+        assert len(split) == len(self.devices), f"{split} for {self.devices}"
+        assert min(split) >= 0 < sum(split), f"{split} is no split"
+        shares = (ctypes.c_float * self._lib.llama_max_devices())(*split)
+        params.tensor_split = ctypes.cast(shares, ctypes.POINTER(ctypes.c_float))
+        return native_devices, shares
+
+    def _refusal(self, said: str) -> EdgespecError:
+        """Why the load gave nothing."""
+        for relay in self.relays:
+            relay.check()
+        message = f"llama.cpp could not load {self.path.name} ({said or 'no reason given'})"
+        if is_about_memory(said):
+            return DoesNotFit(message, hint="a smaller model, or fewer layers: --gpu-layers N")
+        return ModelFileError(
+            message, hint="edgespec doctor shows the llama.cpp build that is in use"
+        )
 
     def _without_texts(self, shape: ModelShape) -> Any:
         """Overrides that make the vocabulary one of ids: a C array, ended by an empty key."""
@@ -135,12 +183,14 @@ class Model:
     ) -> LlamaSession:
         """A cache of its own for this model. The caller closes it.
 
-        Raises: `DoesNotFit` when its buffers cannot be had.
+        Raises: `DoesNotFit` when its buffers cannot be had, `UsageError` for a type of cache that
+        these heads cannot have, `WorkerLost`.
         """
+        self._check_cache(options.kv_type)
         if self.is_recurrent:
             # Coupled sequences need attention memory; states are split by sequence (llamacpp.md 2).
             options = replace(options, max_branches=0, n_snapshots=NATIVE_SNAPSHOTS)
-        context = NativeContext(self._handle, options, interrupt)
+        context = NativeContext(self._handle, options, interrupt, self.relays)
         way: Rollback
         if rollback == "replay":
             way = Replay(context)
@@ -149,6 +199,26 @@ class Model:
         else:
             way = Trim(context, self.window)
         return LlamaSession(context, way)
+
+    def _check_cache(self, kv_type: KvType) -> None:
+        """Refuse a type that llama.cpp would refuse, with a sentence instead of a log line."""
+        if self.options.split_mode == "tensor" and is_quantised(kv_type):
+            raise UsageError(
+                f"a cache of {kv_type} cannot be split by tensors", hint="--kv f16, or bf16"
+            )
+        if not is_quantised(kv_type):
+            return
+        arch = self.metadata("general.architecture")
+        n_head = int(self._lib.llama_model_n_head(self._handle))
+        fallback = int(self._lib.llama_model_n_embd(self._handle)) // n_head if n_head else 0
+        for what in ("key_length", "value_length", "key_length_swa", "value_length_swa"):
+            n_dim = int(self.metadata(f"{arch}.attention.{what}") or fallback)
+            if n_dim % QUANT_BLOCK:
+                raise UsageError(
+                    f"a cache of {kv_type} packs {QUANT_BLOCK} values at a time, "
+                    f"and the heads of {self.path.name} have {n_dim}",
+                    hint="--kv f16, or bf16",
+                )
 
     def close(self) -> None:
         """Free the weights; idempotent."""

@@ -140,15 +140,12 @@ def test_progress_may_give_a_load_up(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
-def test_context_that_cannot_be_had_is_an_error_with_llama_cpps_reason(tiny: TinyModels) -> None:
-    """Heads of 16 have no whole block of a quantised cache."""
-    quantised = replace(SMALL, kv_type="q8_0")
+def test_context_that_cannot_be_had_is_an_error_with_llama_cpps_reason() -> None:
+    refusal = context_refused(SMALL, "K cache type q8_0 does not divide n_embd_head_k=16")
 
-    with pytest.raises(EngineError) as refusal:
-        tiny["llama"].new_session(quantised)
-
-    assert "512 tokens" in refusal.value.message
-    assert "no reason given" not in refusal.value.message
+    assert isinstance(refusal, EngineError)
+    assert "512 tokens" in refusal.message
+    assert "n_embd_head_k=16" in refusal.message
 
 
 def test_context_without_memory_does_not_fit() -> None:
