@@ -42,6 +42,11 @@ def connect(worker: Endpoint) -> tuple[str, ...]:
         return _registered(registry, Relay(worker))
 
 
+def check_build() -> None:
+    """Raises: `EngineError` where this llama.cpp was built without workers."""
+    _registry()
+
+
 def relays(devices: Sequence[str]) -> tuple[Relay, ...]:
     """The relays behind these devices; local devices have none."""
     return tuple(dict.fromkeys(_relays[name] for name in devices if name in _relays))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from edgespec.engine import children
+from edgespec.engine.rpc import client
 from edgespec.engine.rpc.allowance import Allowance
 from edgespec.engine.rpc.carrier import Carrier
 from edgespec.engine.rpc.endpoint import Endpoint
@@ -47,6 +48,7 @@ class Worker:
 
     def __init__(self, endpoint: Endpoint, lent: Lent) -> None:
         """Take the port and start the server. Raises: `UsageError`, `EngineError`."""
+        client.check_build()
         self.lent = lent
         self._is_closed = False
         self._carrier: Carrier | None = None
@@ -62,13 +64,13 @@ class Worker:
         """Serve clients until `close`; `tell` hears who comes and goes. Raises: `EngineError`."""
         while True:
             try:
-                client, address = self._listener.accept()
+                guest, address = self._listener.accept()
             except OSError:  # closed
                 return
             if self._is_closed:
-                client.close()
+                guest.close()
                 return
-            self._serve_one(client, f"{address[0]}:{address[1]}", tell)
+            self._serve_one(guest, f"{address[0]}:{address[1]}", tell)
 
     def close(self) -> None:
         """Hang up, stop listening, end the child; idempotent, any thread."""
@@ -80,13 +82,13 @@ class Worker:
             self._carrier.hang_up()
         self._server.close()
 
-    def _serve_one(self, client: socket.socket, name: str, tell: Callable[[str], None]) -> None:
+    def _serve_one(self, guest: socket.socket, name: str, tell: Callable[[str], None]) -> None:
         if not self._server.is_alive:
             tell("llama.cpp's RPC server has died: it is started again")
             self._server = _Server(self.lent)
-        notice_silence(client)
+        notice_silence(guest)
         allowance = Allowance(self.lent.limit_bytes)
-        carrier = Carrier(client, self._server.connected(), lost=self._lose, allowance=allowance)
+        carrier = Carrier(guest, self._server.connected(), lost=self._lose, allowance=allowance)
         self._carrier = carrier
         began_s = time.monotonic()
         carrier.run()
