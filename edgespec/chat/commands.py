@@ -134,8 +134,12 @@ def _set(controller: ChatController, argument: str) -> Outcome:
 
 def _system(controller: ChatController, argument: str) -> Outcome:
     if argument:
-        controller.system = None if argument in ("none", "off") else argument
-    said = f"system prompt: {controller.system}" if controller.system else "no system prompt"
+        controller.conversation.system = None if argument in ("none", "off") else argument
+    said = (
+        f"system prompt: {controller.conversation.system}"
+        if controller.conversation.system
+        else "no system prompt"
+    )
     return Outcome(said)
 
 

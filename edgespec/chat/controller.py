@@ -1,38 +1,52 @@
-"""The conversation behind every chat front end: turns, options, loading, stopping, usage.
+"""The conversation behind every chat front end: sending, stopping, branches, options, loading.
 
 Owns what was said and with which options. The front end's thread is the only one that changes a
 turn (`drain`). Knows neither widgets nor terminals, so the TUI and the line mode show the same
-conversation.
+conversation. `chats` leads to the saved ones, `branches` to the other answers of this one.
 """
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 from edgespec.api.types import Description, LanguageModel, Message, Options
+from edgespec.chat.branches import Branches
+from edgespec.chat.chats import Chats
+from edgespec.chat.choices import choose, left_out
+from edgespec.chat.conversation import Conversation
+from edgespec.chat.hearing import heard
+from edgespec.chat.journal import Journal
+from edgespec.chat.measures import context_usage, draft_state, fullness, reading_of, toggled
+from edgespec.chat.shelf import ModelChange, Shelf
 from edgespec.chat.turns import (
+    ChoiceKind,
+    ContextFull,
     ContextUsage,
     DraftState,
     Loaded,
     LoadFailed,
     LoadProgress,
+    Notice,
+    Reading,
+    Returned,
     State,
+    Summarised,
     Turn,
     TurnEnded,
     Update,
 )
 from edgespec.chat.workers import OpenModel, Run, Workers
-from edgespec.errors import EdgespecError
+from edgespec.errors import EdgespecError, UsageError
 from edgespec.events import Delta, PromptProgress, Round
+from edgespec.history.library import Library
 
 __all__ = [
     "ChatController",
     "ContextUsage",
-    "DraftState",
     "LoadFailed",
     "LoadProgress",
     "Loaded",
     "OpenModel",
-    "State",
     "Turn",
     "TurnEnded",
     "Update",
@@ -42,22 +56,36 @@ __all__ = [
 class ChatController:
     """A conversation with one model. Call it from one thread; its workers are its own."""
 
-    def __init__(self, options: Options | None = None, *, system: str | None = None) -> None:
+    def __init__(
+        self,
+        options: Options | None = None,
+        *,
+        system: str | None = None,
+        journal: Journal | None = None,
+        library: Library | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        """Take over `journal`; without one every chat is private."""
         self.options = options or Options()
-        self.system = system
-        self.turns: list[Turn] = []
+        self.conversation = Conversation(system=system, is_private=journal is None)
         self.state: State = "BOOT"
         self.progress = LoadProgress("starting")
         self.model: LanguageModel | None = None
         self.description: Description | None = None
         self.load_error: EdgespecError | None = None
+        self.full: ContextFull | None = None
+        """A message waits in FULL: `choose` says what becomes of it."""
+        self.shelf = shelf
+        self.chats = Chats(self, journal, library)
+        self.branches = Branches(self)
         self._open_model: OpenModel | None = None
         self._run: Run | None = None
         self._workers = Workers()
         self._drafter_in_force = ""
         self._draft_note = ""
-
-    # Loading
+        self._was_near_full = False
+        if journal is not None:
+            journal.listen(self._workers.hear)
 
     def load(self, open_model: OpenModel) -> None:
         """Start loading; messages sent meanwhile wait."""
@@ -68,8 +96,28 @@ class ChatController:
     def attach(self, model: LanguageModel) -> None:
         """Talk to a model that is loaded already."""
         self.model, self.description, self.state = model, model.description, "READY"
+        self._workers.hold(model)
 
-    # Talking
+    def switch(self, change: ModelChange) -> None:
+        """Load another model, draft or context in place of this one, which is freed first.
+
+        If that fails, a `Notice` says so and the present one is loaded again. Raises:
+        `EdgespecError` with nothing changed; `UsageError` during an answer.
+        """
+        if self._run is not None:
+            raise UsageError("an answer is under way", hint="stop it first, or wait for its end")
+        if self.shelf is None:
+            raise UsageError("there is no other model to go to")
+        opener, before = self.shelf.take(change), self._open_model
+        self._open_model = opener
+        self.state, self.load_error, self.model = "LOADING", None, None
+        self._draft_note, self.full = "", None
+        self._workers.load(opener, before)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The branch that is shown, from its first turn on."""
+        return self.conversation.tree.path
 
     @property
     def is_answering(self) -> bool:
@@ -83,33 +131,49 @@ class ChatController:
 
     @property
     def can_send(self) -> bool:
-        """Whether `send` may be called: one answer, or one queued message, at a time."""
-        return not self.is_answering and not any(t.status == "queued" for t in self.turns)
+        """Whether a message would be answered now, or once the model is loaded."""
+        return not self.is_answering and self.can_queue
+
+    @property
+    def can_queue(self) -> bool:
+        """Whether `send` may be called: one message may wait for the answer before it."""
+        return self._waiting is None
+
+    @property
+    def _waiting(self) -> Turn | None:
+        turns = self.conversation.tree.turns
+        return next((turn for turn in turns if turn.status == "queued"), None)
 
     def send(self, text: str) -> Turn:
-        """Add a message and start its answer, or queue it while the model loads.
+        """Add a message and start its answer, or queue it behind what is under way.
 
-        The turn is in `turns` before anything is decoded. After a failed load it loads again.
+        It is kept before anything is decoded. After a failed load it loads again.
         """
-        assert self.can_send, f"one message at a time; {self.state}"
-        turn = Turn(text)
-        self.turns.append(turn)
-        if self.model is not None:
-            self._start(turn)
-        elif self.state != "LOADING" and self._open_model is not None:
-            self.load(self._open_model)
-        return turn
+        return self._send(text, self.conversation.tree.head)
 
-    def regenerate(self) -> Turn | None:
-        """Answer the last message again; the old answer stays, marked as replaced."""
-        last = next((turn for turn in reversed(self.turns) if not turn.is_replaced), None)
-        if last is None or not self.can_send:
+    def regenerate(self, turn: Turn | None = None) -> Turn | None:
+        """Answer a turn's message again (the last one's) as a new branch; the old one stays.
+
+        A turn without any answer is answered in its place. Returns: None when it cannot be now.
+        """
+        turn = turn or self.conversation.tree.head
+        if turn is None or not self.can_send:
             return None
-        last.is_replaced = True
-        return self.send(last.prompt)
+        if turn.text or turn.reasoning:
+            return self._send(turn.prompt, turn.parent)
+        self.conversation.tree.show(turn)
+        turn.status, turn.error = "queued", None
+        return self._enqueue(turn)
+
+    def edit(self, turn: Turn, text: str) -> Turn:
+        """Ask something else in place of a turn's message: a new branch beside it."""
+        return self._send(text, turn.parent)
 
     def stop(self) -> bool:
-        """Stop the answer; its text so far is kept. False: nothing to stop."""
+        """Stop the answer, its reading or its summary; the text so far is kept.
+
+        False: nothing to stop.
+        """
         if self._run is None:
             return False
         self.state = "STOPPING"
@@ -117,59 +181,97 @@ class ChatController:
         return True
 
     def withdraw(self) -> str:
-        """Take back the message that waits for the model. Returns: its text; empty: none waits."""
-        waiting = next((turn for turn in self.turns if turn.status == "queued"), None)
+        """Take back the message that waits. Returns: its text; empty: none waits."""
+        waiting = self._waiting
         if waiting is None:
             return ""
-        self.turns.remove(waiting)
+        self._take_out(waiting)
+        self.chats.forget(waiting)
         return waiting.prompt
 
-    def clear(self) -> None:
-        """Begin a new conversation; an answer under way is abandoned."""
+    def clear(self, *, is_private: bool | None = None) -> None:
+        """Begin a new chat; an answer under way is stopped, and kept as far as it came.
+
+        `is_private`: whether the new one is never written to the disk; None: as this one.
+        """
+        private = self.conversation.is_private if is_private is None else is_private
+        private = private or not self.chats.can_save
+        self.take(Conversation(system=self.conversation.system, is_private=private))
+
+    def take(self, conversation: Conversation) -> None:
+        """Show and continue another chat; an answer under way is stopped."""
         if self._run is not None:
             self._run.stop()
             self._run = None
-            self.state = "READY"
-        self.turns.clear()
+        self.full, self._was_near_full = None, False
+        if self.state != "LOADING":
+            self.state = "READY" if self.model is not None else self.state
+        self.conversation = conversation
 
     def messages(self, until: Turn | None = None) -> list[Message]:
-        """The conversation as the model sees it, up to and with `until`'s message.
+        """The conversation as the model sees it, up to and with `until`'s message."""
+        return self.conversation.window(until).messages()
 
-        Turns without an answer are left out: two user messages in a row break many templates.
-        """
-        messages = [Message(role="system", content=self.system)] if self.system else []
-        for turn in self.turns:
-            if turn is until or (turn.text and not turn.is_replaced):
-                messages.append(Message(role="user", content=turn.prompt))
-            if turn is until:
-                break
-            if turn.text and not turn.is_replaced:
-                answer = Message(role="assistant", content=turn.text)
-                if turn.reasoning:
-                    answer["reasoning"] = turn.reasoning
-                messages.append(answer)
-        return messages
+    def _send(self, text: str, parent: Turn | None) -> Turn:
+        assert self.can_queue, f"one message waits already; {self.state}"
+        turn = Turn(text, parent=parent)
+        self.conversation.tree.add(turn)
+        return self._enqueue(turn)
 
-    def _start(self, turn: Turn) -> None:
+    def _enqueue(self, turn: Turn) -> Turn:
+        self.chats.keep(turn)
+        if self._run is not None:
+            return turn
+        if self.model is not None and self.state != "LOADING":
+            self.start(turn)
+        elif self.state != "LOADING" and self._open_model is not None:
+            self.load(self._open_model)
+        return turn
+
+    def start(self, turn: Turn, *, is_tight: bool = False, n_to_summarise: int = 0) -> None:
+        """Answer a turn that waits; for `choose`, which knows how."""
+        self.full = None
         assert self.model is not None
-        turn.status, self.state = "running", "PREFILL"
-        self._run = Run(turn)
-        self._workers.answer(self._run, self.model, self.messages(turn), self.options)
+        assert self.description is not None
+        turn.status, turn.error, turn.progress = "running", None, None
+        turn.target, turn.draft = self.description.target, self.description.draft or ""
+        turn.reading_from_s = time.monotonic()
+        self.state = "SUMMARISING" if n_to_summarise else "PREFILL"
+        self._run = Run(
+            turn,
+            self.conversation.window(turn),
+            self.options,
+            self.chats.record(turn),
+            self.chats.journal,
+            self.shelf.larger_context if self.shelf is not None else (lambda needed: None),
+            must_fit=not is_tight,
+            n_to_summarise=n_to_summarise,
+        )
+        self._workers.answer(self._run, self.model)
 
-    # Options
+    def choose(self, kind: ChoiceKind) -> Turn | None:
+        """What becomes of the message that waits in FULL. Returns: the turn that goes on.
+
+        After "cancel" the message comes back in a `Returned` update. Raises: `UsageError` for
+        what is no choice now; what `switch` raises.
+        """
+        return choose(self, self._waiting, kind)
+
+    def give_back(self, turn: Turn) -> None:
+        """Return a message that waits to the prompt."""
+        self._take_out(turn)
+        self.chats.forget(turn)
+        self._workers.tell(None, Returned(turn, turn.prompt))
+
+    def tell(self, notice: Notice) -> None:
+        """Tell the person, in order with what else happens."""
+        self._workers.tell(None, notice)
 
     @property
     def draft(self) -> DraftState:
         """What the next answer drafts with; before a model is there, what was chosen."""
-        about = self.description
-        loaded, note = (about.drafter, about.drafter_note) if about else ("auto", "")
-        name = self.options.drafter or loaded
-        if name == "none":
-            was_switched = self.options.drafter == "none" and loaded != "none"
-            return DraftState("OFF", name) if was_switched else DraftState("NONE", name, note)
-        is_refused = bool(self._draft_note) and self._drafter_in_force == "none"
-        note = self._draft_note or (note if name == loaded else "")
-        return DraftState("OFF" if is_refused else "ON", name, note)
+        in_force, refusal = self._drafter_in_force, self._draft_note
+        return draft_state(self.options, self.description, in_force, refusal)
 
     def set_drafter(self, name: str | None) -> None:
         """Draft with `name` from the next answer on; None: as loaded."""
@@ -178,11 +280,7 @@ class ChatController:
 
     def toggle_draft(self) -> DraftState:
         """Switch drafting off, or on again as loaded (without a drafter: "auto")."""
-        if self.options.drafter != "none" and self.draft.word != "NONE":
-            self.set_drafter("none")
-        else:
-            is_bare = self.description is not None and self.description.drafter == "none"
-            self.set_drafter("auto" if is_bare else None)
+        self.set_drafter(toggled(self.draft, self.options, self.description))
         return self.draft
 
     @property
@@ -198,16 +296,13 @@ class ChatController:
     @property
     def usage(self) -> ContextUsage:
         """Tokens of the conversation as last decoded; no call into the engine."""
-        n_ctx = self.description.n_ctx if self.description else 0
-        for turn in reversed(self.turns):
-            used = turn.stats.prompt_tokens + turn.stats.generated_tokens
-            if used:
-                return ContextUsage(used, n_ctx)
-            if turn.progress is not None:
-                return ContextUsage(turn.progress.total, n_ctx)
-        return ContextUsage(0, n_ctx)
+        return context_usage(self.turns, self.description.n_ctx if self.description else 0)
 
-    # Updates
+    @property
+    def reading(self) -> Reading | None:
+        """How far the prompt is read; None when none is being read."""
+        is_reading = self.state in ("PREFILL", "SUMMARISING")
+        return reading_of(self._run.turn) if self._run is not None and is_reading else None
 
     def drain(self) -> list[Update]:
         """Every update since the last call, applied to the turns; never blocks."""
@@ -228,58 +323,77 @@ class ChatController:
             yield from self.drain()
 
     def _apply(self, update: Update) -> None:
-        turn = self._run.turn if self._run else None
+        run = self._run
         match update:
             case LoadProgress():
                 self.progress = update
             case Loaded():
                 self.attach(update.model)
-                self._start_queued()
+                self._start_waiting()
             case LoadFailed():
                 self.load_error, self.state = update.error, "ERROR"
-                self.turns = [turn for turn in self.turns if turn.status != "queued"]
+                if (turn := self._waiting) is not None:
+                    turn.error = update.error
+                    self._take_out(turn)
+            case Notice() | Returned():
+                pass
             case _:
-                assert turn is not None, update
-                self._apply_to(turn, update)
+                assert run is not None, update
+                self._apply_to(run.turn, update)
 
-    def _apply_to(self, turn: Turn, update: PromptProgress | Delta | Round | TurnEnded) -> None:
+    def _apply_to(
+        self,
+        turn: Turn,
+        update: PromptProgress | Delta | Round | TurnEnded | ContextFull | Summarised,
+    ) -> None:
         match update:
-            case PromptProgress():
-                turn.progress = update
-            case Delta():
-                self._apply_text(turn, update)
-            case Round():
-                if self.state == "THINKING":
-                    turn.reasoning_s = update.stats.decode_s
-                turn.last_round = update if update.step.draft else turn.last_round
-                turn.stats = update.stats
-                self._drafter_in_force = update.stats.drafter
-                self._draft_note = update.stats.drafter_note
+            case PromptProgress() | Delta() | Round():
+                self.state = heard(turn, update, self.state)
+                if isinstance(update, Round):
+                    self._drafter_in_force = update.stats.drafter
+                    self._draft_note = update.stats.drafter_note
+            case Summarised():
+                self.conversation.leave_out(update.turns, turn, update.text)
+                turn.progress, turn.reading_from_s = None, time.monotonic()
+                self.tell(left_out(update.turns, "replaced by a summary in"))
+                if self.state == "SUMMARISING":
+                    self.state = "PREFILL"
+                self.chats.keep()
+            case ContextFull():
+                turn.status, self.full, self.state, self._run = "queued", update, "FULL", None
             case TurnEnded():
-                turn.status, turn.stats, turn.error = update.status, update.stats, update.error
-                self.state = "ERROR" if update.error else "READY"
-                self._run = None
+                self._end(turn, update)
 
-    def _apply_text(self, turn: Turn, delta: Delta) -> None:
-        if delta.kind == "reasoning":
-            turn.reasoning += delta.text
-            turn.reasoning_tokens += len(delta.tokens)
+    def _end(self, turn: Turn, ended: TurnEnded) -> None:
+        turn.status, turn.stats, turn.error = ended.status, ended.stats, ended.error
+        self.state = "ERROR" if ended.error else "READY"
+        self._run = None
+        if told := fullness(self.usage, turn.stats, was_near_full=self._was_near_full):
+            self.tell(Notice(told))
+        self._was_near_full = self.usage.is_near_full
+        waiting = self._waiting
+        if waiting is not None and ended.error is not None:
+            self.give_back(waiting)  # it was written in the belief that this would be answered
         else:
-            turn.text += delta.text
-        if delta.tokens and delta.tokens[-1].source in ("recovered", "bonus"):
-            turn.own_text = delta.tokens[-1].text
-        if self.state != "STOPPING":
-            self.state = "THINKING" if delta.kind == "reasoning" else "GENERATING"
+            self._start_waiting()
 
-    def _start_queued(self) -> None:
-        for turn in self.turns:
-            if turn.status == "queued":
-                self._start(turn)
-                return
+    def _start_waiting(self) -> None:
+        if (turn := self._waiting) is not None:
+            self.start(turn)
+
+    def _take_out(self, turn: Turn) -> None:
+        """Out of the conversation, and after it nothing: it has no answer."""
+        self.conversation.tree.remove(turn)
+        if self.state == "FULL":
+            self.full, self.state = None, "READY"
 
     def close(self, timeout_s: float = 1.5) -> None:
-        """Stop everything and free the model; a load under way frees it when it ends."""
+        """Stop everything, free the model, write what is unwritten.
+
+        A load under way frees its model when it ends.
+        """
         self.stop()
         if self.model is not None:
             self.model.close()
         self._workers.close(timeout_s)
+        self.chats.close()

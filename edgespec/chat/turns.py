@@ -3,16 +3,28 @@
 Plain dataclasses; knows neither threads nor widgets.
 """
 
+import time
 from dataclasses import dataclass, field
 from typing import Literal
 
 from edgespec.api.types import LanguageModel
 from edgespec.errors import EdgespecError
 from edgespec.events import Delta, PromptProgress, Round, Stats
+from edgespec.history.records import new_turn_id
 
 State = Literal[
-    "BOOT", "LOADING", "READY", "PREFILL", "THINKING", "GENERATING", "STOPPING", "ERROR"
+    "BOOT",
+    "LOADING",
+    "READY",
+    "PREFILL",
+    "THINKING",
+    "GENERATING",
+    "SUMMARISING",
+    "STOPPING",
+    "FULL",
+    "ERROR",
 ]
+"""FULL: a message waits for one of `ChatController.full`'s choices."""
 Status = Literal["queued", "running", "complete", "stopped", "error"]
 
 CONTEXT_WARNING = 0.8
@@ -60,12 +72,91 @@ class TurnEnded:
     error: EdgespecError | None = None
 
 
-Update = LoadProgress | Loaded | LoadFailed | PromptProgress | Delta | Round | TurnEnded
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person has to know: a sentence for the log of the conversation."""
+
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A message that waited will not be sent; `text` belongs back into the prompt."""
+
+    turn: "Turn"
+    text: str
+
+
+ChoiceKind = Literal["drop", "summarise", "larger", "anyway", "new", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way on when the context is full."""
+
+    kind: ChoiceKind
+    told: str
+    """What it does, with the numbers: one sentence."""
+    turns: tuple["Turn", ...] = ()
+    """drop, summarise: the turns that the model will not see any more."""
+    n_ctx: int = 0
+    """larger: the new size."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFull:
+    """A message and its conversation leave no room for an answer: nothing was dropped yet."""
+
+    needed: int
+    """Tokens of the prompt."""
+    limit: int
+    """Tokens the context holds."""
+    choices: tuple[Choice, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What is the matter."""
+        if self.needed < self.limit:
+            return (
+                f"the context is nearly full: the conversation takes {self.needed:,} of "
+                f"{self.limit:,} tokens and leaves {self.limit - self.needed:,} for the answer"
+            )
+        return (
+            f"the context is full: the conversation takes {self.needed:,} tokens, "
+            f"and {self.limit:,} fit"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    """The oldest turns became a summary."""
+
+    text: str
+    turns: tuple["Turn", ...]
+
+
+Update = (
+    LoadProgress
+    | Loaded
+    | LoadFailed
+    | PromptProgress
+    | Delta
+    | Round
+    | TurnEnded
+    | Notice
+    | Returned
+    | ContextFull
+    | Summarised
+)
 
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """One message and its answer so far; changed by `ChatController.drain` only."""
+    """One message and its answer so far; changed by `ChatController.drain` only.
+
+    Turns with the same parent are branches of the conversation.
+    """
 
     prompt: str
     status: Status = "queued"
@@ -82,7 +173,17 @@ class Turn:
     last_round: Round | None = None
     error: EdgespecError | None = None
     is_replaced: bool = False
-    """Regenerated: still shown, no longer part of the conversation."""
+    """Another branch is shown in its place."""
+    id: str = field(default_factory=new_turn_id)
+    parent: "Turn | None" = None
+    """The turn before it; None for the first."""
+    created_s: float = field(default_factory=time.time)
+    """Seconds since 1970."""
+    target: str = ""
+    """The model that answered, and its draft model."""
+    draft: str = ""
+    reading_from_s: float | None = None
+    """`time.monotonic` when the model began to read the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +213,19 @@ class ContextUsage:
     def is_near_full(self) -> bool:
         """Whether to warn."""
         return self.fraction >= CONTEXT_WARNING
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How far the prompt is read."""
+
+    done: int
+    total: int
+    cached: int
+    tokens_per_s: float | None = None
+    """None until there is something to divide by."""
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until it is read, at this speed."""
+        return (self.total - self.done) / self.tokens_per_s if self.tokens_per_s else None

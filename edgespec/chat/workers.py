@@ -1,24 +1,49 @@
 """The threads behind a chat: one loads, one per answer reads the stream.
 
 They hand updates over through a deque and never touch a turn, so the front end is never called
-from another thread and can never hold the engine up.
+from another thread and can never hold the engine up. The thread of an answer gives the journal
+what it hears, so that a front end that stands still loses nothing either.
 """
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edgespec.api.types import LanguageModel, Message, Options, Stream
-from edgespec.chat.turns import Loaded, LoadFailed, LoadProgress, Turn, TurnEnded, Update
+from edgespec.chat.conversation import stats_dict
+from edgespec.chat.journal import Journal
+from edgespec.chat.turns import (
+    ContextFull,
+    Loaded,
+    LoadFailed,
+    LoadProgress,
+    Notice,
+    Status,
+    Summarised,
+    Turn,
+    TurnEnded,
+    Update,
+)
+from edgespec.chat.window import (
+    Window,
+    is_surely_short,
+    most_summarised,
+    overflow,
+    summary_options,
+    summary_request,
+)
 from edgespec.errors import ContextOverflow, EdgespecError
-from edgespec.events import Done, Stats
+from edgespec.events import Delta, Done, Event, PromptProgress, Stats
+from edgespec.history.keeper import SaveState
+from edgespec.history.records import TurnRecord
 
 logger = logging.getLogger(__name__)
 
-_TOO_LONG = "/new starts a new chat; a larger --ctx holds a longer one"
-"""Of a conversation a person cannot shorten more than the last message."""
+_SAVING_S = 5.0
+"""So long an answer waits for its prompt to be on the disk, or in the fallback file."""
 
 OpenModel = Callable[[Callable[[LoadProgress], None]], LanguageModel]
 """Loads the model, telling its progress; runs off the front end's thread."""
@@ -33,14 +58,49 @@ class Run:
     """
 
     turn: Turn
+    window: Window
+    options: Options
+    record: TurnRecord
+    """The turn as it was sent."""
+    journal: Journal
+    larger: Callable[[int], int | None] = lambda needed: None
+    must_fit: bool = False
+    """Whether to ask before an answer gets too little room."""
+    n_to_summarise: int = 0
+    """So many of the oldest turns become a summary first."""
     wants_stop: threading.Event = field(default_factory=threading.Event)
     stream: Stream | None = None
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
 
     def stop(self) -> None:
         """Cancel now, or as soon as there is something to cancel."""
         self.wants_stop.set()
         if self.stream is not None:
             self.stream.cancel()
+
+    def as_record(self) -> TurnRecord:
+        """The turn so far, whoever asks."""
+        return replace(
+            self.record,
+            status="running",
+            text="".join(self.text),
+            reasoning="".join(self.reasoning),
+            updated_s=time.time(),
+        )
+
+    def hear(self, event: Event) -> None:
+        """Keep what is new."""
+        if isinstance(event, Delta):
+            (self.reasoning if event.kind == "reasoning" else self.text).append(event.text)
+            self.journal.grow(self.turn.id, self.as_record)
+
+    def end(self, status: Status, stats: Stats, error: EdgespecError | None = None) -> TurnEnded:
+        """Keep how it ended."""
+        said = error.message if error else ""
+        kept = replace(self.as_record(), status=status, stats=stats_dict(stats), error=said)
+        self.journal.keep(None, kept)
+        return TurnEnded(status, stats, error)
 
 
 class _GivenUp(Exception):
@@ -57,15 +117,30 @@ class Workers:
         self._model: LanguageModel | None = None
         self._is_closed = False
 
-    def load(self, open_model: OpenModel) -> None:
-        """Load in a thread; ends in `Loaded` or `LoadFailed`."""
-        self._spawn("edgespec-load", self._load, open_model)
+    def hold(self, model: LanguageModel) -> None:
+        """The model in use: the one to free."""
+        self._model = model
 
-    def answer(
-        self, run: Run, model: LanguageModel, messages: list[Message], options: Options
-    ) -> None:
-        """Answer in a thread; ends in `TurnEnded`."""
-        self._spawn("edgespec-answer", self._answer, run, model, messages, options)
+    def load(self, open_model: OpenModel, before: OpenModel | None = None) -> None:
+        """Load in a thread, after the model that is loaded now was freed.
+
+        Ends in `Loaded` or `LoadFailed`; with `before` a failure brings that one back.
+        """
+        self._spawn("edgespec-load", self._load, open_model, before)
+
+    def answer(self, run: Run, model: LanguageModel) -> None:
+        """Answer in a thread; ends in `TurnEnded`, or in `ContextFull` with nothing decoded."""
+        self._spawn("edgespec-answer", self._answer, run, model)
+
+    def tell(self, turn: Turn | None, update: Update) -> None:
+        """Hand an update over; any thread."""
+        self._told.append((turn, update))
+        self._news.set()
+
+    def hear(self, state: SaveState) -> None:
+        """Tell the person what happened to the history."""
+        if state.note:
+            self.tell(None, Notice(state.note, is_error=state.word == "UNSAVED"))
 
     def take(self) -> list[tuple[Turn | None, Update]]:
         """What was told since the last call, with the turn it is about; never blocks."""
@@ -87,52 +162,114 @@ class Workers:
         for thread in self._threads:
             thread.join(timeout_s)
 
-    def _load(self, open_model: OpenModel) -> None:
+    def _load(self, open_model: OpenModel, before: OpenModel | None) -> None:
         try:
+            if self._model is not None:
+                self._model.close()  # first: there may be no room for two
             model = self._model = open_model(self._tell_progress)
         except _GivenUp:
             return
         except Exception as error:
-            self._tell(None, LoadFailed(_as_told(error)))
+            told = _as_told(error)
+            if before is None:
+                self.tell(None, LoadFailed(told))
+                return
+            hint = f"; {told.hint}" if told.hint else ""
+            self.tell(None, Notice(f"{told.message}{hint}; going back to the model before", True))
+            self._load(before, None)
             return
         if self._is_closed:
             model.close()
-        self._tell(None, Loaded(model))
+        self.tell(None, Loaded(model))
 
     def _tell_progress(self, progress: LoadProgress) -> None:
         if self._is_closed:
             raise _GivenUp
-        self._tell(None, progress)
+        self.tell(None, progress)
 
-    def _answer(
-        self, run: Run, model: LanguageModel, messages: list[Message], options: Options
-    ) -> None:
+    def _answer(self, run: Run, model: LanguageModel) -> None:
+        run.journal.flush(_SAVING_S)  # the prompt is on the disk before anything is decoded
         try:
-            with model.chat(messages, options) as stream:
-                run.stream = stream
-                if run.wants_stop.is_set():
-                    stream.cancel()
-                for event in stream:
-                    if not isinstance(event, Done):
-                        self._tell(run.turn, event)
+            window = self._summarised(run, model)
+            if run.wants_stop.is_set():
+                self.tell(run.turn, run.end("stopped", Stats(finish_reason="cancelled")))
+                return
+            if full := self._full(run, model, window):
+                self.tell(run.turn, full)
+                return
+            try:
+                self._stream(run, model, window.messages())
+            except ContextOverflow:  # longer than was foreseen
+                if (full := overflow(model, window, run.options, run.larger)) is None:
+                    raise
+                self.tell(run.turn, full)
         except Exception as error:
-            if isinstance(error, ContextOverflow) and len(messages) > 1:
-                error = ContextOverflow(error.needed, error.limit, hint=_TOO_LONG)
-            stats = run.stream.stats if run.stream is not None else Stats()
-            self._tell(run.turn, TurnEnded("error", stats, _as_told(error)))
-            return
-        is_stopped = stream.stats.finish_reason == "cancelled"
-        self._tell(run.turn, TurnEnded("stopped" if is_stopped else "complete", stream.stats))
+            self.tell(run.turn, _failed(run, error))
 
-    def _tell(self, turn: Turn | None, update: Update) -> None:
-        self._told.append((turn, update))
-        self._news.set()
+    def _full(self, run: Run, model: LanguageModel, window: Window) -> ContextFull | None:
+        about = model.description
+        if not run.must_fit or is_surely_short(window, about.n_ctx, run.options, about.target):
+            return None
+        return overflow(model, window, run.options, run.larger)
+
+    def _stream(self, run: Run, model: LanguageModel, messages: list[Message]) -> None:
+        with self._opened(run, model, messages, run.options) as stream:
+            for event in stream:
+                run.hear(event)
+                if not isinstance(event, Done):
+                    self.tell(run.turn, event)
+        stats = stream.stats
+        is_stopped = stats.finish_reason == "cancelled"
+        self.tell(run.turn, run.end("stopped" if is_stopped else "complete", stats))
+
+    def _summarised(self, run: Run, model: LanguageModel) -> Window:
+        """What the model sees, its oldest turns summed up by itself if that was chosen."""
+        window, left = run.window, run.n_to_summarise
+        about = model.description
+        options = summary_options(run.options, about.n_ctx, can_think=about.can_think)
+        while left and not run.wants_stop.is_set():
+            n_turns = most_summarised(model, window, options, left)
+            text = self._summary(run, model, summary_request(window, n_turns), options)
+            window, left = replace(window.without(n_turns), summary=text), left - n_turns
+        if run.n_to_summarise and not run.wants_stop.is_set():
+            gone = run.window.turns[: run.n_to_summarise]
+            self.tell(run.turn, Summarised(window.summary, gone))
+        return window
+
+    def _summary(
+        self, run: Run, model: LanguageModel, request: list[Message], options: Options
+    ) -> str:
+        text = ""
+        with self._opened(run, model, request, options) as stream:
+            for event in stream:
+                if isinstance(event, Delta) and event.kind == "text":
+                    text += event.text
+                elif isinstance(event, PromptProgress):
+                    self.tell(run.turn, event)
+        if not text.strip() and not run.wants_stop.is_set():
+            raise EdgespecError(
+                "the model wrote no summary", hint="/context drop leaves the turns out without one"
+            )
+        return text.strip()
+
+    def _opened(
+        self, run: Run, model: LanguageModel, messages: list[Message], options: Options
+    ) -> Stream:
+        run.stream = stream = model.chat(messages, options)
+        if run.wants_stop.is_set():
+            stream.cancel()
+        return stream
 
     def _spawn(self, name: str, work: Callable[..., None], *args: object) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = threading.Thread(target=work, args=args, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
+
+
+def _failed(run: Run, error: Exception) -> TurnEnded:
+    stats = run.stream.stats if run.stream is not None else Stats()
+    return run.end("error", stats, _as_told(error))
 
 
 def _as_told(error: Exception) -> EdgespecError:

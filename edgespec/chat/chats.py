@@ -1,0 +1,198 @@
+"""The saved chats: listing, searching, opening, renaming, deleting, files; and keeping this one.
+
+Works on whatever conversation its owner shows. Reading and changing raise `HistoryError`.
+"""
+
+from pathlib import Path
+from typing import Literal, Protocol
+
+from edgespec.api.types import Description, Options
+from edgespec.chat.conversation import Conversation, conversation_of, with_settings
+from edgespec.chat.journal import Journal, Nowhere
+from edgespec.chat.turns import Turn
+from edgespec.errors import HistoryError
+from edgespec.history.exchange import as_json, as_markdown
+from edgespec.history.keeper import SaveState
+from edgespec.history.library import Library
+from edgespec.history.records import ChatSummary, Hit, SavedChat, TurnRecord
+
+ExportKind = Literal["md", "json"]
+
+
+class Owner(Protocol):
+    """Who shows the conversation."""
+
+    conversation: Conversation
+    options: Options
+    description: Description | None
+
+    def take(self, conversation: Conversation) -> None:
+        """Show and continue another chat."""
+        ...
+
+
+class Chats:
+    """The way from the conversation that is shown to those on disk, and back."""
+
+    def __init__(self, owner: Owner, journal: Journal | None, library: Library | None) -> None:
+        self._owner = owner
+        self._journal = journal
+        self._library = library
+        self._deleted: SavedChat | None = None
+
+    # Keeping
+
+    @property
+    def can_save(self) -> bool:
+        """Whether chats are kept at all in this process."""
+        return self._journal is not None
+
+    @property
+    def journal(self) -> Journal:
+        """Where this chat's records go."""
+        is_kept = self._journal is not None and not self._owner.conversation.is_private
+        return self._journal if self._journal is not None and is_kept else Nowhere()
+
+    @property
+    def state(self) -> SaveState:
+        """Whether this chat is on disk: SAVED, UNSAVED with the reason, or PRIVATE."""
+        return self.journal.state
+
+    def keep(self, *turns: Turn) -> None:
+        """Keep the chat and these turns, soon."""
+        conversation = self._owner.conversation
+        if conversation.tree.turns:  # an empty chat is none
+            records = [self.record(turn) for turn in turns]
+            self.journal.keep(conversation.record(*self._names(), self._owner.options), *records)
+
+    def forget(self, turn: Turn, *changed: Turn) -> None:
+        """Delete a turn; `changed` have another parent now."""
+        self.journal.forget(turn.id)
+        self.keep(*changed)
+
+    def record(self, turn: Turn) -> TurnRecord:
+        """A turn as it is kept."""
+        return self._owner.conversation.turn_record(turn, self._owner.options)
+
+    def save(self) -> str:
+        """Keep this chat from now on, all of it, and wait for the disk. Returns: a sentence.
+
+        Raises: `HistoryError` where it cannot be saved.
+        """
+        if self._journal is None:
+            raise HistoryError(
+                "this process keeps no history", hint="/export writes this chat into a file"
+            )
+        self._owner.conversation.is_private = False
+        self.keep(*self._owner.conversation.tree.turns)
+        self._journal.flush(5.0)
+        state = self._journal.state
+        if state.word != "SAVED":
+            raise HistoryError(state.note)
+        return f"saved: edgespec chat --resume {self._owner.conversation.id}"
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._journal is not None:
+            self._journal.close()
+
+    # The saved ones
+
+    def all(self, words: str = "") -> list[ChatSummary]:
+        """Chats with `words` in title, model or turns, the latest first."""
+        self.journal.flush(1.0)
+        return self._saved().chats(words)
+
+    def search(self, words: str) -> list[Hit]:
+        """Turns with all of `words`, the latest first; `Hit.spans` say where."""
+        self.journal.flush(1.0)
+        return self._saved().search(words)
+
+    def open(self, chat_id: str) -> Conversation:
+        """Show and continue a saved chat: its branches, system prompt and settings."""
+        return self._shown(self._saved().load(chat_id))
+
+    def open_last(self) -> Conversation:
+        """Show and continue the chat that was changed last."""
+        return self._shown(self._saved().last())
+
+    def open_turn(self, hit: Hit) -> Conversation:
+        """Show the chat of a hit, on the branch where it stands."""
+        conversation = self.open(hit.chat_id)
+        for turn in conversation.tree.turns:
+            if turn.id == hit.turn_id:
+                conversation.tree.show(turn)
+        return conversation
+
+    def rename(self, title: str, chat_id: str | None = None) -> None:
+        """Give a chat a title: this one, or a saved one."""
+        conversation = self._owner.conversation
+        if chat_id is None or chat_id == conversation.id:
+            conversation.title = title
+            self.keep()
+        else:
+            self._saved().rename(chat_id, title)
+
+    def delete(self, chat_id: str) -> SavedChat:
+        """Delete a saved chat; `undelete` brings back the last one. This one becomes a new chat."""
+        self.journal.flush(1.0)
+        chat_id = self._saved().load(chat_id).chat.id
+        conversation = self._owner.conversation
+        if chat_id == conversation.id:
+            if self._journal is not None:
+                self._journal.drop(chat_id)
+            self._owner.take(Conversation(system=conversation.system))
+        self._deleted = self._saved().delete(chat_id)
+        return self._deleted
+
+    def undelete(self) -> SavedChat | None:
+        """Bring back the chat that was deleted last. Returns: None when there is none."""
+        saved, self._deleted = self._deleted, None
+        if saved is not None:
+            self._saved().merge(saved)
+        return saved
+
+    # Files
+
+    def text(self, kind: ExportKind, chat_id: str | None = None) -> str:
+        """A chat as a file's text: this one, or a saved one. JSON keeps every branch."""
+        if chat_id is None:
+            conversation = self._owner.conversation
+            saved = conversation.saved(*self._names(), self._owner.options)
+        else:
+            saved = self._saved().load(chat_id)
+        return as_json([saved]) if kind == "json" else as_markdown(saved)
+
+    def export(self, kind: ExportKind, path: Path | None = None) -> Path:
+        """Write this chat into a file, never over another. Returns: its path."""
+        name = Path(f"edgespec-{self._owner.conversation.id}.{kind}")
+        path = (path or name).expanduser()
+        text = self.text(kind)
+        try:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError as error:
+            raise HistoryError(
+                f"{path} is there already", hint=f"name another: /export {kind} FILE"
+            ) from error
+        except OSError as error:
+            raise HistoryError(
+                f"{path} cannot be written: {error.strerror or error}",
+                hint=f"name another place: /export {kind} FILE",
+            ) from error
+        return path.absolute()
+
+    def _shown(self, saved: SavedChat) -> Conversation:
+        conversation = conversation_of(saved)
+        self._owner.take(conversation)
+        self._owner.options = with_settings(self._owner.options, saved.chat.settings)
+        return conversation
+
+    def _saved(self) -> Library:
+        if self._library is None:
+            raise HistoryError("this process reads no history", hint="leave --private out")
+        return self._library
+
+    def _names(self) -> tuple[str, str]:
+        about = self._owner.description
+        return (about.target, about.draft or "") if about is not None else ("", "")

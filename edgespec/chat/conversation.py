@@ -1,0 +1,187 @@
+"""One chat: its turns, its title, what of it the model sees; and all that as records and back.
+
+Knows neither threads nor models.
+"""
+
+import time
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from edgespec.api.types import Options
+from edgespec.chat.tree import TurnTree
+from edgespec.chat.turns import Status, Turn
+from edgespec.chat.window import Window
+from edgespec.core import Sampling
+from edgespec.errors import EdgespecError
+from edgespec.events import Stats
+from edgespec.history.records import ChatRecord, SavedChat, TurnRecord, new_chat_id
+
+_MOST_TITLE = 60
+_OF_REQUEST = ("max_tokens", "stop", "drafter", "draft_len", "think")
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A chat; changed by the front end's thread only."""
+
+    id: str = field(default_factory=new_chat_id)
+    system: str | None = None
+    title: str = ""
+    """Given by the person; empty: `shown_title` takes the first message."""
+    is_private: bool = False
+    """Never written to the disk."""
+    tree: TurnTree = field(default_factory=TurnTree)
+    summary: str = ""
+    window_start: Turn | None = None
+    """The oldest turn that the model sees; None: the first."""
+    created_s: float = field(default_factory=time.time)
+
+    @property
+    def shown_title(self) -> str:
+        """The title, or the beginning of the first message."""
+        if self.title:
+            return self.title
+        first = " ".join(self.tree.turns[0].prompt.split()) if self.tree.turns else ""
+        return first if len(first) <= _MOST_TITLE else first[: _MOST_TITLE - 1] + "…"
+
+    @property
+    def left_out(self) -> tuple[Turn, ...]:
+        """The turns on screen that the model does not see, because someone chose so."""
+        path = self.tree.path
+        start = path.index(self.window_start) if self.window_start in path else 0
+        return tuple(path[:start])
+
+    def window(self, until: Turn | None = None) -> Window:
+        """What the model sees: up to and with the message of `until`, or the whole branch."""
+        before = _ancestors(until) if until is not None else tuple(self.tree.path)
+        is_cut = self.window_start is not None and self.window_start in (*before, until)
+        if is_cut and self.window_start in before:
+            before = before[before.index(self.window_start) :]
+        elif is_cut:
+            before = ()
+        answered = tuple(turn for turn in before if turn.text)
+        summary = self.summary if is_cut else ""
+        return Window(self.system, summary, answered, until.prompt if until is not None else "")
+
+    def leave_out(self, turns: tuple[Turn, ...], until: Turn, summary: str = "") -> None:
+        """Let the model's view begin after `turns`, for which `summary` stands."""
+        after = [turn for turn in (*_ancestors(until), until) if turn not in turns]
+        last = max((t for t in _ancestors(until) if t in turns), key=_depth, default=None)
+        later = [turn for turn in after if last is None or _depth(turn) > _depth(last)]
+        self.window_start, self.summary = later[0], summary
+
+    def record(self, target: str, draft: str, options: Options) -> ChatRecord:
+        """The chat without its turns, as it is kept."""
+        head = self.tree.head
+        return ChatRecord(
+            id=self.id,
+            title=self.shown_title,
+            system=self.system or "",
+            target=target,
+            draft=draft,
+            settings=settings_of(options),
+            summary=self.summary,
+            window_id=self.window_start.id if self.window_start else "",
+            head_id=head.id if head else "",
+            created_s=self.created_s,
+            updated_s=time.time(),
+        )
+
+    def saved(self, target: str, draft: str, options: Options) -> SavedChat:
+        """The whole chat, as it is kept."""
+        turns = tuple(self.turn_record(turn, options) for turn in self.tree.turns)
+        return SavedChat(self.record(target, draft, options), turns)
+
+    def turn_record(self, turn: Turn, options: Options) -> TurnRecord:
+        """A turn as it is kept."""
+        return TurnRecord(
+            id=turn.id,
+            chat_id=self.id,
+            parent_id=turn.parent.id if turn.parent else "",
+            prompt=turn.prompt,
+            text=turn.text,
+            reasoning=turn.reasoning,
+            status=turn.status,
+            error=turn.error.message if turn.error else "",
+            stats=stats_dict(turn.stats),
+            target=turn.target,
+            draft=turn.draft,
+            settings=settings_of(options),
+            created_s=turn.created_s,
+            updated_s=time.time(),
+        )
+
+
+def conversation_of(saved: SavedChat) -> Conversation:
+    """A chat as it was kept; a turn that its process did not live to end is "stopped"."""
+    by_id: dict[str, Turn] = {}
+    for record in saved.turns:
+        by_id[record.id] = _turn(record, by_id.get(record.parent_id))
+    chat = saved.chat
+    conversation = Conversation(
+        id=chat.id,
+        system=chat.system or None,
+        tree=TurnTree(by_id.values(), by_id.get(chat.head_id)),
+        summary=chat.summary,
+        window_start=by_id.get(chat.window_id),
+        created_s=chat.created_s,
+    )
+    if chat.title != conversation.shown_title:
+        conversation.title = chat.title
+    return conversation
+
+
+def settings_of(options: Options) -> dict[str, Any]:
+    """Sampling and limits by name, as JSON has them."""
+    sampling = asdict(options.sampling)
+    sampling.pop("logit_bias", None)
+    request = {name: getattr(options, name) for name in _OF_REQUEST}
+    return {**sampling, **request, "stop": list(options.stop)}
+
+
+def with_settings(options: Options, settings: dict[str, Any]) -> Options:
+    """`options` with what was kept; names that are unknown by now are passed over."""
+    shaping = {f.name: settings[f.name] for f in fields(Sampling) if f.name in settings}
+    request = {name: settings[name] for name in _OF_REQUEST if name in settings}
+    if "stop" in request:
+        request["stop"] = tuple(request["stop"])
+    return replace(options, sampling=replace(options.sampling, **shaping), **request)
+
+
+def stats_dict(stats: Stats) -> dict[str, Any]:
+    """The figures that the others follow from, as JSON has them."""
+    return asdict(stats)
+
+
+def _turn(record: TurnRecord, parent: Turn | None) -> Turn:
+    status: Status = record.status if record.status in ("complete", "error") else "stopped"
+    known = {f.name for f in fields(Stats)}
+    figures = {name: value for name, value in record.stats.items() if name in known}
+    if "accepted_at" in figures:
+        figures["accepted_at"] = tuple(figures["accepted_at"])
+    return Turn(
+        record.prompt,
+        status,
+        record.text,
+        record.reasoning,
+        stats=Stats(**figures),
+        error=EdgespecError(record.error) if record.error else None,
+        id=record.id,
+        parent=parent,
+        created_s=record.created_s,
+        target=record.target,
+        draft=record.draft,
+    )
+
+
+def _ancestors(turn: Turn) -> tuple[Turn, ...]:
+    found = []
+    at = turn.parent
+    while at is not None:
+        found.append(at)
+        at = at.parent
+    return tuple(reversed(found))
+
+
+def _depth(turn: Turn) -> int:
+    return len(_ancestors(turn))

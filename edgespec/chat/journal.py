@@ -1,0 +1,73 @@
+"""The seam between a conversation and the disk: what the controller asks of whoever keeps it."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from edgespec.history.keeper import SaveState
+from edgespec.history.records import ChatRecord, TurnRecord
+
+
+class Journal(Protocol):
+    """Keeps records; no call waits for the disk but `flush` and `close`."""
+
+    @property
+    def state(self) -> SaveState:
+        """How the last write went."""
+        ...
+
+    def listen(self, tell: Callable[[SaveState], None]) -> None:
+        """Call `tell` from any thread whenever the state changes."""
+        ...
+
+    def keep(self, chat: ChatRecord | None = None, *turns: TurnRecord) -> None:
+        """Write these soon, replacing those with their ids."""
+        ...
+
+    def grow(self, turn_id: str, record: Callable[[], TurnRecord]) -> None:
+        """Write what `record` gives within two seconds."""
+        ...
+
+    def forget(self, turn_id: str) -> None:
+        """Delete a turn."""
+        ...
+
+    def drop(self, chat_id: str) -> None:
+        """Write nothing of a chat any more."""
+        ...
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Wait until all of it is on the disk, one way or another."""
+        ...
+
+    def close(self, timeout_s: float = ...) -> bool:
+        """Write what is left. Returns: whether all of it is in the history."""
+        ...
+
+
+class Nowhere:
+    """The `Journal` of private chats."""
+
+    state = SaveState("PRIVATE")
+
+    def listen(self, tell: Callable[[SaveState], None]) -> None:
+        """Has nothing to tell."""
+
+    def keep(self, chat: ChatRecord | None = None, *turns: TurnRecord) -> None:
+        """Keeps nothing."""
+
+    def grow(self, turn_id: str, record: Callable[[], TurnRecord]) -> None:
+        """Keeps nothing."""
+
+    def forget(self, turn_id: str) -> None:
+        """Has kept nothing."""
+
+    def drop(self, chat_id: str) -> None:
+        """Has kept nothing."""
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Has nothing to wait for."""
+        return True
+
+    def close(self, timeout_s: float = 0.0) -> bool:
+        """Has nothing to close."""
+        return True

@@ -1,0 +1,33 @@
+"""The other models a chat can turn to: a seam that the command line fills."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from edgespec.chat.workers import OpenModel
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChange:
+    """What is to be loaded otherwise; None: as it is."""
+
+    target: str | None = None
+    """A catalogue id or a file."""
+    draft: str | None = None
+    """A catalogue id, a file, "off" or "auto"."""
+    n_ctx: int | None = None
+
+
+class Shelf(Protocol):
+    """Finds models; remembers what was taken last, as the next change starts from there."""
+
+    def names(self) -> list[str]:
+        """The models on this machine."""
+        ...
+
+    def take(self, change: ModelChange) -> OpenModel:
+        """What opens the changed choice. Raises: `EdgespecError`: unknown, not on this machine."""
+        ...
+
+    def larger_context(self, needed: int) -> int | None:
+        """A context of the present model for so many tokens; None where none can be had."""
+        ...

@@ -1,0 +1,78 @@
+"""The file for what the database does not take: written whole each time, readable by `import`."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from edgespec import paths
+from edgespec.errors import HistoryError
+from edgespec.history.exchange import as_json, from_json
+from edgespec.history.records import SavedChat
+from edgespec.history.store import HistoryStore
+
+_PREFIX = "unsaved-chat-"
+
+
+class Fallback:
+    """One process's file; the first folder that takes it has it."""
+
+    def __init__(self, database: Path, folders: Sequence[Path] | None = None) -> None:
+        usual = (database.parent, paths.state_dir(), Path(tempfile.gettempdir(), _own_folder()))
+        self._folders = tuple(folders) if folders is not None else usual
+        self._written: list[Path] = []
+
+    def write(self, saved: SavedChat) -> str:
+        """Write what is not in the database. Returns: where the text is, as part of a sentence."""
+        text = as_json([saved])
+        for folder in self._folders:
+            path = folder / f"{_PREFIX}{saved.chat.id}.json"
+            try:
+                _replace(path, text)
+            except OSError:
+                continue  # the next folder
+            if path not in self._written:
+                self._written.append(path)
+            return f"the text is kept in {path}"
+        return "no folder takes the text either, so it is on the screen only: /copy, or /export"
+
+    def remove(self) -> None:
+        """The database has it all."""
+        for path in self._written:
+            path.unlink(missing_ok=True)
+        self._written.clear()
+
+    def recovered(self, store: HistoryStore) -> list[str]:
+        """Take in what earlier processes left. Returns: sentences that say so."""
+        said = []
+        for path in [p for folder in self._folders for p in folder.glob(f"{_PREFIX}*.json")]:
+            if path in self._written:
+                continue  # our own, and what is to be written is newer
+            try:
+                text = path.read_text(encoding="utf-8")
+                for saved in from_json(text):
+                    store.merge(saved)
+            except (OSError, UnicodeDecodeError, HistoryError):
+                continue  # stays where it is, for a person to look at
+            path.unlink(missing_ok=True)
+            said.append(f"what could not be saved the last time was found in {path} and is saved")
+        return said
+
+
+def _own_folder() -> str:
+    return f"edgespec-{os.getuid()}" if hasattr(os, "getuid") else "edgespec"
+
+
+def _replace(path: Path, text: str) -> None:
+    """All or nothing; for its owner's eyes only."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise

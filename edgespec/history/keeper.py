@@ -1,0 +1,235 @@
+"""Keeps a running chat on disk without ever holding it up: one thread, one connection.
+
+What is new is written at once, what grows at least every two seconds. When the file cannot be
+written, everything unwritten goes into a file of its own beside it, or wherever there is room, and
+the database is tried again and again: nothing is ever dropped because a write failed.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from edgespec.errors import HistoryError
+from edgespec.history.fallback import Fallback
+from edgespec.history.records import ChatRecord, SavedChat, TurnRecord
+from edgespec.history.store import HistoryStore
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 2.0
+"""Most seconds of a growing answer that may be lost with the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveState:
+    """Whether the chat is on disk, as a word and a sentence."""
+
+    word: Literal["SAVED", "PRIVATE", "UNSAVED"]
+    note: str = ""
+    """What happened, and where the text is kept."""
+
+
+@dataclass(slots=True)
+class _Unwritten:
+    """The newest of everything that is not in the database yet."""
+
+    chat: ChatRecord | None
+    turns: dict[str, TurnRecord]
+    gone: set[str]
+
+    @property
+    def is_empty(self) -> bool:
+        return self.chat is None and not self.turns and not self.gone
+
+
+class Keeper:
+    """Writes the records of one process's chats, one chat after the other."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        fallbacks: Sequence[Path] | None = None,
+        every_s: float = EVERY_S,
+        open_store: Callable[[Path], HistoryStore] = HistoryStore.open,
+    ) -> None:
+        """Opens the file at once, in the keeper's thread. `fallbacks`: folders for what cannot be
+        written to `path`."""
+        self.path = path
+        self._fallback = Fallback(path, fallbacks)
+        self._every_s, self._open_store = every_s, open_store
+        self._tell: Callable[[SaveState], None] | None = None
+        self._unheard: list[SaveState] = []
+        self._chat: ChatRecord | None = None
+        self._new = _Unwritten(None, {}, set())
+        self._growing: dict[str, Callable[[], TurnRecord]] = {}
+        self._changed = threading.Condition()
+        self._n_given = self._n_settled = 0
+        self._is_urgent, self._is_closing = True, False
+        self._retry_at_s = 0.0
+        self._store: HistoryStore | None = None
+        self._state = SaveState("SAVED")
+        self._thread = threading.Thread(target=self._run, name="edgespec-history", daemon=True)
+        self._thread.start()
+
+    # Any thread
+
+    @property
+    def state(self) -> SaveState:
+        """How the last write went."""
+        return self._state
+
+    def listen(self, tell: Callable[[SaveState], None]) -> None:
+        """Call `tell` whenever the state changes and for every notice, from the keeper's thread;
+        for those of before at once."""
+        with self._changed:
+            self._tell = tell
+            unheard, self._unheard = self._unheard, []
+        for state in unheard:
+            tell(state)
+
+    def keep(self, chat: ChatRecord | None = None, *turns: TurnRecord) -> None:
+        """Write these, soon and together; a chat before its turns."""
+        with self._changed:
+            if chat is not None:
+                self._chat = self._new.chat = chat
+            for turn in turns:
+                self._growing.pop(turn.id, None)
+                self._new.turns[turn.id] = turn
+                self._new.gone.discard(turn.id)
+            self._hurry()
+
+    def grow(self, turn_id: str, record: Callable[[], TurnRecord]) -> None:
+        """Write what `record` gives within `every_s`: it is asked when it is time."""
+        with self._changed:
+            is_first = not self._growing
+            self._growing[turn_id] = record
+            if is_first:  # else the keeper knows that something grows
+                self._changed.notify_all()
+
+    def forget(self, turn_id: str) -> None:
+        """Delete a turn."""
+        with self._changed:
+            self._growing.pop(turn_id, None)
+            self._new.turns.pop(turn_id, None)
+            self._new.gone.add(turn_id)
+            self._hurry()
+
+    def drop(self, chat_id: str) -> None:
+        """Write nothing of a chat any more: it was deleted."""
+        with self._changed:
+            for turn in [t for t in self._new.turns.values() if t.chat_id == chat_id]:
+                del self._new.turns[turn.id]
+            if self._chat is not None and self._chat.id == chat_id:
+                self._chat = self._new.chat = None
+                self._growing.clear()
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Wait until all that was given is in the database, or in the fallback file.
+
+        Returns: False when the time was over before.
+        """
+        with self._changed:
+            given = self._n_given
+            return self._changed.wait_for(lambda: self._n_settled >= given, timeout_s)
+
+    def close(self, timeout_s: float = 5.0) -> bool:
+        """Write what is left and let the file go. Returns: whether the database has it all."""
+        with self._changed:
+            self._is_closing = True
+            self._hurry()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive() and self._state.word == "SAVED"
+
+    # The keeper's thread
+
+    def _hurry(self) -> None:
+        self._n_given += 1
+        self._is_urgent = True
+        self._changed.notify_all()
+
+    def _run(self) -> None:
+        written_s = 0.0
+        while True:
+            with self._changed:
+                self._wait(written_s)
+                is_last, batch, given = self._is_closing, self._taken(), self._n_given
+                self._is_urgent = False
+            if not batch.is_empty or self._store is None:
+                self._write(batch)
+            written_s = time.monotonic()
+            with self._changed:
+                self._n_settled = given
+                self._changed.notify_all()
+            if is_last and not self._is_urgent:
+                break
+        if self._store is not None:
+            self._store.close()
+
+    def _wait(self, written_s: float) -> None:
+        """Until something is urgent, or what grows is due, or a failed write is to be tried."""
+        while not self._is_urgent:
+            now_s = time.monotonic()
+            due_s = [written_s + self._every_s] if self._growing else []
+            if self._state.word != "SAVED":
+                due_s.append(self._retry_at_s)
+            if due_s and min(due_s) <= now_s:
+                return
+            self._changed.wait(min(due_s) - now_s if due_s else None)
+
+    def _taken(self) -> _Unwritten:
+        for turn_id, record in self._growing.items():
+            self._new.turns[turn_id] = record()
+        self._growing.clear()
+        batch, self._new = self._new, _Unwritten(None, {}, set())
+        return batch
+
+    def _write(self, batch: _Unwritten) -> None:
+        # The chat goes along: its row is missing where an earlier write failed or it was deleted.
+        chat = batch.chat or self._chat
+        try:
+            store = self._opened()
+            store.save([chat] if chat else [], batch.turns.values(), batch.gone)
+        except HistoryError as error:
+            self._fail(batch, error)
+            return
+        if self._state.word != "SAVED":
+            self._fallback.remove()
+            self._say(SaveState("SAVED", "the chat is saved in the history again"))
+        for notice in store.notices:
+            self._say(SaveState("SAVED", notice))
+        store.notices.clear()
+
+    def _opened(self) -> HistoryStore:
+        if self._store is None:
+            self._store = self._open_store(self.path)
+            self._store.notices += self._fallback.recovered(self._store)
+        return self._store
+
+    def _fail(self, batch: _Unwritten, error: HistoryError) -> None:
+        logger.warning("the history was not written: %s", error.message)
+        with self._changed:  # what came meanwhile is newer
+            self._new.chat = self._new.chat or batch.chat
+            self._new.turns = {**batch.turns, **self._new.turns}
+            self._new.gone |= batch.gone - set(self._new.turns)
+            self._retry_at_s = time.monotonic() + self._every_s
+            chat, turns = self._chat, tuple(self._new.turns.values())
+        kept = "nothing is unsaved yet"
+        if chat is not None:
+            kept = self._fallback.write(SavedChat(chat, tuple(turns)))
+        self._say(SaveState("UNSAVED", f"{error.message}; {kept}"))
+
+    def _say(self, state: SaveState) -> None:
+        if state == self._state:
+            return
+        self._state = state
+        with self._changed:
+            tell = self._tell
+            if tell is None:
+                self._unheard.append(state)
+        if tell is not None:
+            tell(state)

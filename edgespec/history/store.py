@@ -1,0 +1,306 @@
+"""The history's file: one connection, synchronous calls. Whoever must not wait uses `Keeper`.
+
+Every call either is committed to the disk when it returns, or raises `HistoryError` and changed
+nothing. Several processes may use the file at once.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from threading import RLock
+from typing import Any, TypeVar
+
+from edgespec.errors import HistoryError
+from edgespec.history.damage import as_history_error, is_damage, set_aside
+from edgespec.history.records import ChatRecord, ChatSummary, Hit, SavedChat, TurnRecord
+from edgespec.history.schema import MIGRATIONS, migrate
+from edgespec.history.search import contains, excerpt, indexed, query
+from edgespec.text.turns import encodable
+
+BUSY_S = 2.0
+"""So long another process may write before we say that the file is locked."""
+
+_CHAT = tuple(f.name for f in fields(ChatRecord))
+_TURN = tuple(f.name for f in fields(TurnRecord))
+_AS_JSON = ("settings", "stats")
+
+R = TypeVar("R", ChatRecord, TurnRecord)
+
+
+class HistoryStore:
+    """Chats on disk; any thread, one call at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        """Take ownership of `connection`."""
+        self.path = path
+        self.notices: list[str] = []
+        """What happened when it was opened: sentences for the person."""
+        self._connection = connection
+        self._lock = RLock()
+
+    @classmethod
+    def open(
+        cls, path: Path, *, busy_s: float = BUSY_S, migrations: Sequence[str] = MIGRATIONS
+    ) -> "HistoryStore":
+        """Open for reading and writing; makes the file, or brings it to today's version.
+
+        A damaged file is set aside, with a notice. Raises: `HistoryError`.
+        """
+        try:
+            return cls._opened(path, busy_s, migrations)
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise as_history_error(error, path) from error
+        try:
+            notice = set_aside(path)
+            store = cls._opened(path, busy_s, migrations)
+        except (sqlite3.Error, OSError) as error:
+            raise as_history_error(error, path) from error
+        store.notices.append(notice)
+        return store
+
+    @classmethod
+    def _opened(cls, path: Path, busy_s: float, migrations: Sequence[str]) -> "HistoryStore":
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise as_history_error(error, path) from error
+        connection = _connected(str(path), busy_s)
+        try:
+            kept = migrate(connection, path, migrations)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")  # a power cut loses nothing either
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is gone
+            if (said := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                raise sqlite3.DatabaseError(said)
+        except BaseException:
+            connection.close()
+            raise
+        store = cls(connection, path)
+        if kept:
+            store.notices.append(f"the history was brought up to date; the old file is {kept}")
+        return store
+
+    @classmethod
+    def open_to_read(cls, path: Path, *, busy_s: float = BUSY_S) -> "HistoryStore":
+        """Open a file that is there, to read only. Raises: `HistoryError`."""
+        if not path.exists():
+            raise HistoryError("there are no saved chats yet", hint="edgespec starts one")
+        # A folder that cannot be written to has no room for the lock file: then nobody writes.
+        for options in ("mode=ro", "mode=ro&immutable=1"):
+            try:
+                connection = _connected(f"{path.absolute().as_uri()}?{options}", busy_s)
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                break
+            except sqlite3.Error as error:
+                failed = error
+        else:
+            raise as_history_error(failed, path) from failed
+        if version != len(MIGRATIONS):
+            connection.close()
+            store = cls.open(path, busy_s=busy_s)  # older: migrates; newer: says so
+            return store
+        return cls(connection, path)
+
+    def close(self) -> None:
+        """Let the file go; idempotent."""
+        with self._lock:
+            self._connection.close()
+
+    # Writing
+
+    def save(
+        self,
+        chats: Iterable[ChatRecord] = (),
+        turns: Iterable[TurnRecord] = (),
+        gone: Iterable[str] = (),
+    ) -> None:
+        """Write records, replacing those with their ids, and delete the turns `gone`; at once."""
+        with self._writing() as run:
+            for chat in chats:
+                run(_upsert("chat", _CHAT), _row(chat))
+            for turn in turns:
+                self._put_turn(run, turn, _upsert("turn", _TURN))
+            for turn_id in gone:
+                run("DELETE FROM turn WHERE id = ?", (turn_id,))
+
+    def merge(self, saved: SavedChat) -> int:
+        """Add a chat; of a record that is here already the one changed last stays.
+
+        Returns: the number of turns that were new or newer.
+        """
+        n_taken = 0
+        with self._writing() as run:
+            run(_upsert("chat", _CHAT) + _IF_NEWER.format(table="chat"), _row(saved.chat))
+            for turn in saved.turns:
+                sql = _upsert("turn", _TURN) + _IF_NEWER.format(table="turn")
+                n_taken += self._put_turn(run, turn, sql)
+        return n_taken
+
+    def rename(self, chat_id: str, title: str) -> None:
+        """Give a chat a title."""
+        with self._writing() as run:
+            run("UPDATE chat SET title = ? WHERE id = ?", (encodable(title), chat_id))
+
+    def delete(self, chat_id: str) -> SavedChat:
+        """Delete a chat, from the file's free pages too. Returns: what it was, for `merge`."""
+        saved = self.chat(chat_id)
+        with self._writing() as run:
+            run("DELETE FROM chat WHERE id = ?", (saved.chat.id,))
+            run("INSERT INTO words(words) VALUES ('optimize')", ())
+        with self._reading():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return saved
+
+    def _put_turn(self, run: "_Run", turn: TurnRecord, sql: str) -> bool:
+        if not run(sql, _row(turn)).rowcount:
+            return False
+        (n,) = run("SELECT n FROM turn WHERE id = ?", (turn.id,)).fetchone()
+        run("DELETE FROM words WHERE rowid = ?", (n,))
+        words = (n, indexed(encodable(turn.prompt)), indexed(encodable(turn.text)))
+        run("INSERT INTO words (rowid, prompt, answer) VALUES (?, ?, ?)", words)
+        return True
+
+    # Reading
+
+    def chats(self, words: str = "", limit: int = 1000) -> list[ChatSummary]:
+        """Chats with `words` in title, model or turns, the latest first."""
+        sql = (
+            "SELECT c.id, c.title, c.target, count(t.n), c.created_s, c.updated_s FROM chat c "
+            "LEFT JOIN turn t ON t.chat_id = c.id GROUP BY c.id ORDER BY c.updated_s DESC"
+        )
+        with self._reading():
+            found = [ChatSummary(*row) for row in self._connection.execute(sql)]
+            within = self._chats_with(words) if words.strip() else set()
+        if words.strip():
+            found = [c for c in found if c.id in within or contains(f"{c.title} {c.target}", words)]
+        return found[:limit]
+
+    def last(self) -> SavedChat:
+        """The chat that was changed last. Raises: `HistoryError` when there is none."""
+        if not (chats := self.chats(limit=1)):
+            raise HistoryError("there are no saved chats yet", hint="edgespec starts one")
+        return self.chat(chats[0].id)
+
+    def chat(self, chat_id: str) -> SavedChat:
+        """A chat by its id, or by the beginning of it. Raises: `HistoryError`."""
+        typed = chat_id.strip().lower()
+        with self._reading():
+            sql = f"SELECT {', '.join(_CHAT)} FROM chat WHERE substr(id, 1, ?) = ? LIMIT 2"
+            rows = self._connection.execute(sql, (len(typed), typed)).fetchall()
+            if len(rows) != 1 or not typed:
+                many = f"several chats begin with '{typed}'" if rows and typed else ""
+                raise HistoryError(
+                    many or f"there is no chat '{chat_id}'",
+                    hint="edgespec history lists the chats with their ids",
+                )
+            chat = _record(ChatRecord, _CHAT, rows[0])
+            sql = f"SELECT {', '.join(_TURN)} FROM turn WHERE chat_id = ? ORDER BY n"
+            turns = self._connection.execute(sql, (chat.id,)).fetchall()
+        return SavedChat(chat, tuple(_record(TurnRecord, _TURN, row) for row in turns))
+
+    def search(self, words: str, limit: int = 50) -> list[Hit]:
+        """Turns with all of `words`, the latest first."""
+        if not (asked := query(words)):
+            return []
+        sql = (
+            "SELECT c.id, t.id, c.title, t.prompt, t.text, t.updated_s FROM words w "
+            "JOIN turn t ON t.n = w.rowid JOIN chat c ON c.id = t.chat_id "
+            "WHERE words MATCH ? ORDER BY t.updated_s DESC, t.n DESC LIMIT ?"
+        )
+        with self._reading():
+            rows = self._connection.execute(sql, (asked, limit)).fetchall()
+        return [_hit(words, *row) for row in rows]
+
+    def check(self) -> list[str]:
+        """What is wrong with the file, by a look at all of it; empty: nothing."""
+        with self._reading():
+            said = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
+            orphans = self._connection.execute("PRAGMA foreign_key_check").fetchall()
+        wrong = [] if said == ["ok"] else said
+        return [*wrong, *(f"turn {row[1]} belongs to no chat" for row in orphans)]
+
+    def _chats_with(self, words: str) -> set[str]:
+        if not (asked := query(words)):
+            return set()
+        sql = (
+            "SELECT DISTINCT chat_id FROM words w JOIN turn t ON t.n = w.rowid WHERE words MATCH ?"
+        )
+        return {row[0] for row in self._connection.execute(sql, (asked,))}
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        except sqlite3.Error as error:
+            raise as_history_error(error, self.path) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator["_Run"]:
+        with self._reading():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection.execute
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk may have rolled back already
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+_Run = Callable[[str, tuple[Any, ...]], sqlite3.Cursor]
+_IF_NEWER = " WHERE excluded.updated_s > {table}.updated_s"
+
+
+def _connected(name: str, busy_s: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        name,
+        timeout=busy_s,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=name.startswith("file:"),
+    )
+
+
+def _upsert(table: str, names: tuple[str, ...]) -> str:
+    marks = ", ".join("?" for _ in names)
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name != "id")
+    return (
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks}) "
+        f"ON CONFLICT (id) DO UPDATE SET {changes}"
+    )
+
+
+def _row(record: ChatRecord | TurnRecord) -> tuple[Any, ...]:
+    values = ((f.name, getattr(record, f.name)) for f in fields(record))
+    return tuple(
+        json.dumps(value, ensure_ascii=False)
+        if name in _AS_JSON
+        else encodable(value)
+        if isinstance(value, str)
+        else value
+        for name, value in values
+    )
+
+
+def _record(kind: type[R], names: tuple[str, ...], row: tuple[Any, ...]) -> R:
+    values = dict(zip(names, row, strict=True))
+    for name in _AS_JSON:
+        if name in values:
+            values[name] = json.loads(values[name])
+    return kind(**values)
+
+
+def _hit(
+    words: str, chat_id: str, turn_id: str, title: str, prompt: str, text: str, updated_s: float
+) -> Hit:
+    line, spans = excerpt(prompt, words)
+    in_answer = excerpt(text, words)
+    if len(in_answer[1]) > len(spans):
+        return Hit(chat_id, turn_id, title, "assistant", *in_answer, updated_s)
+    return Hit(chat_id, turn_id, title, "user", line, spans, updated_s)
