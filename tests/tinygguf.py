@@ -69,7 +69,7 @@ OTHER_VOCAB = VOCAB.swapped(VOCAB.id_of("x"), VOCAB.id_of("y"))
 
 
 @dataclass(frozen=True)
-class _Weights:
+class Weights:
     """Matrices by name; the same seed and name give the same numbers."""
 
     seed: int
@@ -87,10 +87,10 @@ class _Weights:
         return (base * deviation).astype(np.float32)
 
 
-class _File:
+class TinyFile:
     """A GGUF being written: vocabulary, embedding, head and feed-forward all models share."""
 
-    def __init__(self, path: Path, architecture: str, weights: _Weights, n_embd: int) -> None:
+    def __init__(self, path: Path, architecture: str, weights: Weights, n_embd: int) -> None:
         self.path = path
         self.meta = gguf.GGUFWriter(path, architecture)
         self.weights = weights
@@ -206,7 +206,7 @@ def write_llama(
     `scale`: deviation of the logits. `noise`: relative deviation added to every weight.
     """
     vocab = vocab.padded(n_vocab_extra)
-    file = _File(path, "llama", _Weights(seed, noise), n_embd=64)
+    file = TinyFile(path, "llama", Weights(seed, noise), n_embd=64)
     file.describe(n_ctx=n_ctx, n_layer=2, n_ff=96)
     file.add_heads(4, 2)
     file.add_vocab(vocab, eos=eos, add_bos=add_bos, template=chat_template)
@@ -231,7 +231,7 @@ def write_gemma3(
     chat_template: str | None = CHATML,
 ) -> Path:
     """A sliding-window transformer: layers 0 and 1 see `n_window` tokens, layer 2 all of them."""
-    file = _File(path, "gemma3", _Weights(seed, noise), n_embd=64)
+    file = TinyFile(path, "gemma3", Weights(seed, noise), n_embd=64)
     file.describe(n_ctx=n_ctx, n_layer=3, n_ff=64)
     file.add_heads(4, 2)
     file.meta.add_key_length(16)
@@ -263,7 +263,7 @@ def write_mamba(
 ) -> Path:
     """A recurrent model: its state cannot be cut back, only saved and restored."""
     n_embd, n_inner, n_state, n_rank, n_conv = 64, 128, 16, 4, 4
-    file = _File(path, "mamba", _Weights(seed, noise), n_embd)
+    file = TinyFile(path, "mamba", Weights(seed, noise), n_embd)
     file.describe(n_ctx=n_ctx, n_layer=2, n_ff=0)
     file.meta.add_head_count(0)
     file.meta.add_ssm_conv_kernel(n_conv)
@@ -306,7 +306,7 @@ def write_hybrid(
     `n_window`: the attention sees that many tokens; 0: all of them.
     """
     n_embd, n_ff, n_head_kv = 64, 48, (0, 2, 0)
-    file = _File(path, "lfm2", _Weights(seed, noise), n_embd)
+    file = TinyFile(path, "lfm2", Weights(seed, noise), n_embd)
     file.describe(n_ctx=n_ctx, n_layer=3, n_ff=n_ff)
     file.add_heads(4, n_head_kv)
     file.meta.add_shortconv_l_cache(3)

@@ -19,9 +19,8 @@ from edgespec.gguf.tables import (
     EQUAL_HEADS,
     F32_SUFFIXES,
     FULL_ROPE,
-    HYBRID,
     MAX_EXPERTS,
-    RECURRENT,
+    ROPE_FREE,
     ROPE_SCALINGS,
     TENSOR_TYPES,
 )
@@ -132,7 +131,7 @@ def _heads(facts: _Facts) -> Iterator[str]:
             yield f"rotates {n_rot:,} of {k:,} numbers of a key, which must be all"
         if n_rot > k or n_rot % 2:
             yield f"rotates {n_rot:,} of {k:,} numbers of a key"
-        if not n_rot and shape.architecture not in HYBRID | RECURRENT:
+        if not n_rot and shape.architecture not in ROPE_FREE:
             yield "rotates none of the numbers of a key"
 
 

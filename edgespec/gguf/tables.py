@@ -148,6 +148,10 @@ FULL_ROPE: Final = frozenset(
      "qwen3vlmoe", "seed_oss", "smallthinker", "smollm3", "starcoder2", "talkie", "xverse"}
 )  # fmt: skip
 """Architectures whose graph asserts that all numbers of a key are rotated."""
+ROPE_FREE: Final = RECURRENT | frozenset(
+    {"granitehybrid", "jamba", "kimi-k3", "kimi-linear", "nemotron_h", "nemotron_h_moe"}
+)
+"""Architectures that may rotate no number of a key: elsewhere llama.cpp would never come back."""
 EQUAL_HEADS: Final = FULL_ROPE | frozenset(
     {"afmoe", "bailingmoe2", "bitnet", "bloom", "chatglm", "cohere2", "command-r", "glm4", "glm4moe",
      "gpt2", "gptneox", "granitehybrid", "jais", "laguna", "maple", "minimax-01", "minimax-m2",

@@ -125,13 +125,13 @@ def _readable(text: bytes, kind: str) -> str:
     spelled = text.decode("utf-8", "replace")
     if kind != "gpt2":
         return shown(spelled.replace("▁", " "))
-    bytes_by_letter = _byte_letters()
+    bytes_by_letter = byte_letters()
     raw = b"".join(bytes_by_letter.get(letter, letter.encode()) for letter in spelled)
     return shown(raw)
 
 
 @cache
-def _byte_letters() -> dict[str, bytes]:
+def byte_letters() -> dict[str, bytes]:
     """GPT-2's letters for bytes: printable ones are themselves, the others move past 255."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
