@@ -34,6 +34,7 @@ COMMANDS = {
     "models": ("edgespec.cli.models", "List the models, or delete one."),
     "doctor": ("edgespec.cli.doctor", "Report what works here and what does not."),
     "bench": ("edgespec.cli.bench", "Measure every drafter on this machine."),
+    "index": ("edgespec.cli.index", "Let drafts come from your own files."),
     "worker": ("edgespec.cli.worker", "Lend this machine's devices to another one."),
     "paths": ("edgespec.cli.models", "Show where edgespec keeps its files."),
 }

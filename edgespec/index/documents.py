@@ -1,0 +1,122 @@
+"""Files and folders as documents: what is text, not ignored by git, and no secret.
+
+Reads, never writes; says of every file that it leaves out why.
+"""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgespec.errors import UsageError
+from edgespec.index.secrets import secret_in, secret_name
+
+MOST_BYTES = 4 << 20
+"""A longer file is data rather than text that somebody wrote."""
+_SKIPPED_FOLDERS = frozenset(
+    {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text and where it came from."""
+
+    path: str
+    text: str
+    ids: tuple[int, ...] = ()
+    """The tokens it was made of, where a model wrote it: tokenising its text gives others."""
+    fingerprint: str = ""
+    """The vocabulary of `ids`."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the text."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is not indexed."""
+
+    path: str
+    reason: str
+
+
+def documents(paths: list[Path]) -> Iterator[Document | LeftOut]:
+    """Every file under `paths`, in order, each once.
+
+    Raises: `UsageError` for a path that is not there, or a repository without git to ask.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"there is no {path}")
+        for file in _files(path.absolute()):
+            real = file.resolve()
+            if real not in seen:
+                seen.add(real)
+                yield _read(file)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    tracked = _by_git(path)
+    if tracked is not None:
+        yield from tracked
+        return
+    for entry in sorted(path.iterdir()):
+        if entry.is_symlink() and entry.is_dir():
+            continue  # may lead in circles, or far away
+        if entry.is_dir():
+            if entry.name not in _SKIPPED_FOLDERS:
+                yield from _files(entry)
+        elif entry.is_file():
+            yield entry
+
+
+def _by_git(folder: Path) -> list[Path] | None:
+    """The files that git does not ignore; None outside a repository. Git alone knows its rules."""
+    if not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+        return None
+    command = ["git", "-C", str(folder), "ls-files", "-z", "-c", "-o", "--exclude-standard"]
+    try:
+        run = subprocess.run(command, capture_output=True, check=True)
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{folder} is in a git repository, but git is not installed to say what it ignores",
+            hint="install git, or name single files",
+        ) from error
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise UsageError(f"git cannot list {folder}: {said}") from error
+    names = sorted(set(run.stdout.split(b"\0")) - {b""})
+    files = [folder / os.fsdecode(name) for name in names]
+    return [file for file in files if file.is_file()]
+
+
+def _read(file: Path) -> Document | LeftOut:
+    name = str(file)
+    if secret_name(file.name):
+        return LeftOut(name, "files of this name mostly hold secrets")
+    try:
+        size = file.stat().st_size
+        if size > MOST_BYTES:
+            return LeftOut(name, f"it has {size:,} bytes, more than {MOST_BYTES:,}")
+        raw = file.read_bytes()
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return LeftOut(name, "it is not text in UTF-8")
+    except OSError as error:
+        return LeftOut(name, f"it cannot be read: {error.strerror or error}")
+    if "\0" in text:
+        return LeftOut(name, "it is not text")
+    if not text.strip():
+        return LeftOut(name, "it is empty")
+    if (kind := secret_in(text)) is not None:
+        return LeftOut(name, f"it seems to hold {kind}")
+    return Document(name, text)

@@ -1,0 +1,42 @@
+"""Whether an index is what was written: every byte is read, and damaged shards are thrown away."""
+
+from contextlib import suppress
+
+from edgespec.errors import IndexFault
+from edgespec.index.shard import Shard, fingerprint_of
+from edgespec.index.store import Index
+from edgespec.index.texts import read_texts
+
+
+def verify(index: Index) -> list[str]:
+    """What is wrong with an index, a sentence each. Reads everything, changes nothing."""
+    found = []
+    for segment in index.manifest.segments:
+        try:
+            read = [(d.path, d.sha256) for d in read_texts(index.folder / segment.texts)]
+            if read != [(entry.path, entry.sha256) for entry in segment.entries]:
+                found.append(f"{segment.texts} does not hold the documents that it should")
+        except IndexFault as fault:
+            found.append(fault.message)
+        for path in sorted(index.folder.glob(f"{segment.number:06}-*.shard")):
+            try:
+                with Shard(path, fingerprint_of(path)) as opened:
+                    opened.verify()
+            except IndexFault as fault:
+                found.append(fault.message)
+    return found
+
+
+def mend(index: Index) -> int:
+    """Remove damaged shards, which are then built anew from the texts. Returns: how many."""
+    n = 0
+    with index.locked():
+        for path in sorted(index.folder.glob("*.shard")):
+            try:
+                with Shard(path, fingerprint_of(path)) as opened:
+                    opened.verify()
+            except IndexFault:
+                with suppress(OSError):
+                    path.unlink()
+                    n += 1
+    return n

@@ -1,0 +1,228 @@
+"""One immutable file of the index: documents as token ids, and all their suffixes in order.
+
+Owns the file's format, its checksum, and searching it. Knows neither texts nor which shards there
+are. Layout: a header of `HEADER` bytes, the tokens (big-endian, so that comparing bytes compares
+sequences), then the suffix array (little-endian); both of 32 bits. Read through a memory map:
+opening costs nothing and a query touches some dozens of pages.
+"""
+
+import hashlib
+import mmap
+import os
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from edgespec.errors import IndexFault
+from edgespec.index.files import whole
+from edgespec.index.suffix_array import DEPTH, SEPARATOR, Stored, suffix_array
+
+_MAGIC = b"edgespec-suffix\0"
+_VERSION = 1
+_HEAD = struct.Struct("<16sII32s32sQ")  # magic, version, zero, fingerprint, checksum, n tokens
+HEADER = 128
+_WIDTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where the longest suffix of a context occurs; length 0: nowhere."""
+
+    length: int
+    first: int
+    """Slots `first` to `end` (exclusive) of the suffix array begin with it."""
+    end: int
+
+    @property
+    def count(self) -> int:
+        """How often it occurs."""
+        return self.end - self.first
+
+
+NOTHING = Found(0, 0, 0)
+
+
+def stored(documents: Iterable[Sequence[int]]) -> Stored:
+    """Documents as they lie in a shard: ids one higher, a separator behind each."""
+    parts: list[Stored] = []
+    for document in documents:
+        parts += [np.asarray(document, np.uint32) + 1, np.array([SEPARATOR], np.uint32)]
+    return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+
+def write(path: Path, tokens: Stored, fingerprint: bytes) -> None:
+    """Sort the suffixes and write the shard: whole and synced, or not at all; mode 0600.
+
+    Raises: `OSError` when the disk is full or the folder cannot be written.
+    """
+    body = [tokens.astype(">u4").data, suffix_array(tokens).astype("<u4", copy=False).data]
+    digest = hashlib.sha256()
+    for part in body:
+        digest.update(part)
+    head = _HEAD.pack(_MAGIC, _VERSION, 0, fingerprint, digest.digest(), len(tokens))
+    with whole(path) as file:
+        file.write(head.ljust(HEADER, b"\0"))
+        for part in body:
+            file.write(part)
+
+
+def fingerprint_of(path: Path) -> bytes:
+    """The vocabulary that a shard was built for. Raises: `IndexFault`, `OSError`."""
+    with path.open("rb") as file:
+        head = file.read(HEADER)
+    if len(head) < HEADER or not head.startswith(_MAGIC):
+        raise IndexFault(f"{path.name} is not a shard of an index")
+    found: bytes = _HEAD.unpack_from(head)[3]
+    return found
+
+
+class Shard:
+    """An open shard; `close` frees the map. Any thread may search."""
+
+    def __init__(self, path: Path, fingerprint: bytes) -> None:
+        """Raises: `IndexFault` for a file that is cut short, foreign, or of another vocabulary."""
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                head = file.read(HEADER)
+                size = os.fstat(file.fileno()).st_size
+                self._n = _checked(path, head, size, fingerprint)
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise IndexFault(f"{path.name} cannot be read: {error.strerror or error}") from error
+        view = memoryview(self._map)
+        end = HEADER + _WIDTH * self._n
+        # A search is a few dozen comparisons: `bytes` of a map cost a tenth of numpy's.
+        self._suffixes = np.frombuffer(view[end:], "<u4")
+        self._slots = view[end:].cast("I") if np.little_endian else self._suffixes
+        self._tokens = np.frombuffer(view[HEADER:end], ">u4")
+
+    def __len__(self) -> int:
+        """Tokens, separators included."""
+        return self._n
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def longest(self, context: bytes, least: int, likely: int = 0) -> Found:
+        """The longest suffix of `context` (as `stored` bytes, big-endian) of at least `least`
+        tokens that occurs here, looking at no more than `DEPTH` tokens.
+
+        `likely`: a length that is tried first; it changes the cost, never the answer.
+        """
+        most = min(len(context) // _WIDTH, DEPTH)
+        start = min(max(least, likely), most)
+        if most < least or not self._n:
+            return NOTHING
+        slot = self._first(context, start)
+        low, high = start, start  # a suffix of `low` tokens occurs, of `high` not, once they differ
+        if slot is None and start > least:
+            slot, low = self._first(context, least), least
+        if slot is None:
+            return NOTHING
+        first = slot
+        while low == high and high < most:
+            high = min(2 * high, most)
+            if (slot := self._first(context, high)) is not None:
+                first, low = slot, high
+        while low + 1 < high:
+            middle = (low + high) // 2
+            if (slot := self._first(context, middle)) is None:
+                high = middle
+            else:
+                first, low = slot, middle
+        return Found(low, first, self._end(_last(context, low), first))
+
+    def _first(self, context: bytes, length: int) -> int | None:
+        """The first slot that begins with the last `length` tokens of `context`."""
+        pattern = _last(context, length)
+        low, high = 0, self._n
+        data, slots, n_bytes = self._map, self._slots, len(pattern)
+        while low < high:
+            middle = (low + high) >> 1
+            start = HEADER + _WIDTH * slots[middle]
+            if data[start : start + n_bytes] < pattern:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self._n and self._at(low, n_bytes) == pattern else None
+
+    def _at(self, slot: int, n_bytes: int) -> bytes:
+        start = HEADER + _WIDTH * self._slots[slot]
+        return self._map[start : start + n_bytes]
+
+    def _end(self, pattern: bytes, first: int) -> int:
+        """The slot after the last one that begins with `pattern`, as slot `first` does."""
+        n_bytes, step = len(pattern), 1  # mostly it is near
+        while first + step < self._n and self._at(first + step, n_bytes) == pattern:
+            step *= 2
+        low, high = first + step // 2 + 1, min(first + step, self._n)
+        while low < high:
+            middle = (low + high) >> 1
+            if self._at(middle, n_bytes) == pattern:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def continuations(self, found: Found, k: int, most: int) -> Stored:
+        """What followed at up to `most` of the places, [places, k]: stored ids, `SEPARATOR` where
+        a document ended, and behind it nothing to rely on."""
+        n_places = min(found.count, most)
+        slots = found.first + np.arange(n_places) * found.count // n_places
+        starts = self._suffixes[slots].astype(np.int64) + found.length
+        at = starts[:, None] + np.arange(k)
+        rows: Stored = self._tokens[np.minimum(at, self._n - 1)].astype(np.uint32)
+        rows[at >= self._n] = SEPARATOR
+        return rows
+
+    @property
+    def tokens(self) -> Stored:
+        """All of them, as `stored`: a copy."""
+        return self._tokens.astype(np.uint32)
+
+    def verify(self) -> None:
+        """Read everything and compare the checksum. Raises: `IndexFault`."""
+        digest = hashlib.sha256()
+        for start in range(HEADER, len(self._map), 1 << 24):
+            digest.update(self._map[start : start + (1 << 24)])
+        if digest.digest() != _HEAD.unpack_from(self._map)[4]:
+            raise IndexFault(
+                f"{self.path.name} is damaged: its bytes are not those that were written",
+                hint="edgespec index verify --mend builds it anew from the kept texts",
+            )
+
+    def close(self) -> None:
+        """Free the map; idempotent."""
+        del self._slots, self._suffixes, self._tokens
+        self._map.close()
+
+
+def _last(context: bytes, length: int) -> bytes:
+    """The last `length` tokens."""
+    return context[len(context) - _WIDTH * length :]
+
+
+def _checked(path: Path, head: bytes, size_bytes: int, fingerprint: bytes) -> int:
+    """The number of tokens. Raises: `IndexFault`."""
+    if len(head) < HEADER or not head.startswith(_MAGIC):
+        raise IndexFault(f"{path.name} is not a shard of an index")
+    _, version, _, own, _, n = _HEAD.unpack_from(head)
+    if version != _VERSION:
+        raise IndexFault(f"{path.name} has version {version} of the format, not {_VERSION}")
+    if own != fingerprint:
+        raise IndexFault(f"{path.name} was built for another vocabulary")
+    needed = HEADER + 2 * _WIDTH * n
+    if size_bytes != needed:
+        raise IndexFault(
+            f"{path.name} has {size_bytes:,} bytes, but must have {needed:,}",
+            hint="edgespec index verify --mend builds it anew from the kept texts",
+        )
+    return int(n)

@@ -1,0 +1,137 @@
+"""Which files become documents, and why the others do not."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from edgespec.errors import UsageError
+from edgespec.index.documents import MOST_BYTES, Document, LeftOut, documents
+from edgespec.index.secrets import secret_in, secret_name
+
+
+def read(*paths: Path) -> dict[str, str]:
+    """Name to text, or to the reason for leaving it out."""
+    return {
+        Path(found.path).name: found.text if isinstance(found, Document) else f"- {found.reason}"
+        for found in documents(list(paths))
+    }
+
+
+def test_folder_gives_its_text_files(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "a.py").write_text("print()")
+    (tmp_path / "deep" / "er" / "b.md").write_text("# Título ☂", encoding="utf-8")
+
+    assert read(tmp_path) == {"a.py": "print()", "b.md": "# Título ☂"}
+
+
+def test_what_is_no_text_is_left_out_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\xff")
+    (tmp_path / "nul.txt").write_bytes(b"a\0b")
+    (tmp_path / "empty.txt").write_text(" \n")
+    (tmp_path / "big.txt").write_bytes(b"x" * (MOST_BYTES + 1))
+
+    told = read(tmp_path)
+
+    assert told["image.png"] == "- it is not text in UTF-8"
+    assert told["nul.txt"] == "- it is not text"
+    assert told["empty.txt"] == "- it is empty"
+    assert told["big.txt"].startswith("- it has 4,194,305 bytes, more than")
+
+
+def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("build/\n*.log\n!keep.log\n")
+    (tmp_path / "build").mkdir()
+    for name in ("build/out.txt", "noise.log", "keep.log", "source.py"):
+        (tmp_path / name).write_text(f"this is {name}")
+
+    assert set(read(tmp_path)) == {".gitignore", "keep.log", "source.py"}
+
+
+def test_folder_inside_a_repository_obeys_it_too(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "sub").mkdir()
+    for name in ("noise.log", "source.py"):
+        (tmp_path / "sub" / name).write_text("text")
+
+    assert set(read(tmp_path / "sub")) == {"source.py"}
+
+
+def test_file_that_was_named_is_taken_though_git_ignores_it(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "noise.log").write_text("text")
+
+    assert read(tmp_path / "noise.log") == {"noise.log": "text"}
+
+
+def test_repository_without_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setenv("PATH", "")
+
+    with pytest.raises(UsageError, match="git is not installed"):
+        read(tmp_path)
+
+
+def test_file_is_read_once_though_it_is_named_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+
+    found = list(documents([tmp_path, tmp_path / "a.txt"]))
+
+    assert len(found) == 1
+
+
+def test_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "loop").symlink_to(tmp_path)
+
+    assert read(tmp_path) == {"a.txt": "text"}
+
+
+def test_missing_path_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no"):
+        read(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nabc", "a private key"),
+        ("aws = AKIAIOSFODNN7EXAMPLE", "an access key"),
+        ("token ghp_0123456789abcdefghijklmnopqrstuvwxyz", "an access token"),
+        ("eyJhbGciOiJIUzI1NiIsI.eyJzdWIiOiIxMjM0NTY3.SflKxwRJSMeKKF2QT4fw", "a token"),
+        ('password = "hunter2hunter2"', "a password"),
+        ("API_KEY: '0123456789abcdef'", "a password"),
+    ],
+)
+def test_secret_is_seen(text: str, kind: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"before\n{text}\nafter")
+
+    assert secret_in(f"before {text}") == kind
+    assert list(documents([tmp_path])) == [
+        LeftOut(str(tmp_path / "a.txt"), f"it seems to hold {kind}")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password = getpass()",
+        'api_key = os.environ["API_KEY"]',
+        "the secret: 'patience and practice'",
+        "def test_token(token: str) -> None: ...",
+    ],
+)
+def test_ordinary_code_is_no_secret(text: str) -> None:
+    assert secret_in(text) is None
+
+
+@pytest.mark.parametrize("name", [".env", ".env.local", "id_rsa", "server.pem", ".npmrc"])
+def test_names_that_hold_secrets_are_left_out(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("text")
+
+    assert secret_name(name)
+    assert read(tmp_path)[name].startswith("- files of this name")

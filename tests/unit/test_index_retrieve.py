@@ -1,0 +1,91 @@
+"""What is retrieved for a context, over several shards and many places."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgespec.core import Tokens
+from edgespec.index import shard
+from edgespec.index.retrieve import Retriever
+from edgespec.index.shard import Shard
+
+FINGERPRINT = bytes(32)
+Make = Callable[..., Retriever]
+
+
+@pytest.fixture
+def retriever(tmp_path: Path) -> Iterator[Make]:
+    opened: list[Retriever] = []
+
+    def make(*shards: list[list[int]]) -> Retriever:
+        made = []
+        for i, documents in enumerate(shards):
+            path = tmp_path / f"{i}.shard"
+            shard.write(path, shard.stored(documents), FINGERPRINT)
+            made.append(Shard(path, FINGERPRINT))
+        opened.append(Retriever(made))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def context(*tokens: int) -> Tokens:
+    return np.array(tokens, np.int32)
+
+
+def test_continuation_of_the_longest_match_is_retrieved(retriever: Make) -> None:
+    found = retriever([[1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 8]]).retrieve(context(7, 1, 2, 3, 4), 5)
+
+    assert (found.tokens, found.match) == ((5, 6), 4)
+
+
+def test_majority_decides_at_every_depth(retriever: Make) -> None:
+    documents = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 6], [1, 2, 3, 7, 8], [1, 2, 3, 4, 6]]
+
+    found = retriever(documents).retrieve(context(1, 2, 3), 2)
+
+    assert found.tokens == (4, 6)
+    assert found.shares == (3 / 4, 2 / 3)
+
+
+def test_draft_ends_where_most_documents_end(retriever: Make) -> None:
+    found = retriever([[1, 2, 3, 4], [1, 2, 3], [1, 2, 3]]).retrieve(context(1, 2, 3), 4)
+
+    assert found.tokens == ()
+    assert found.match == 3
+
+
+def test_longer_match_of_another_shard_wins(retriever: Make) -> None:
+    found = retriever([[2, 3, 4, 5]], [[1, 2, 3, 4, 6]]).retrieve(context(1, 2, 3, 4), 3)
+
+    assert (found.tokens, found.match) == ((6,), 4)
+
+
+def test_equal_matches_of_all_shards_vote_together(retriever: Make) -> None:
+    one = [[1, 2, 3, 5]]
+
+    found = retriever([[1, 2, 3, 4]], one, one).retrieve(context(1, 2, 3), 1)
+
+    assert (found.tokens, found.shares) == ((5,), (2 / 3,))
+
+
+def test_match_of_two_tokens_says_nothing(retriever: Make) -> None:
+    found = retriever([[1, 2, 3]]).retrieve(context(8, 1, 2), 4)
+
+    assert (found.tokens, found.match) == ((), 0)
+
+
+def test_search_goes_on_as_if_it_were_the_first(retriever: Make) -> None:
+    rng = np.random.default_rng(5)
+    documents = [rng.integers(0, 3, 200).tolist() for _ in range(3)]
+    whole = rng.integers(0, 3, 120).astype(np.int32)
+    going_on = retriever(documents)
+
+    ends = [3, 4, 5, 9, 9, 40, 39, 60, 5, 119, 120]
+    read = [going_on.retrieve(whole[:n], 6) for n in ends]
+
+    assert read == [retriever(documents).retrieve(whole[:n], 6) for n in ends]
