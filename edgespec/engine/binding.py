@@ -61,6 +61,10 @@ def forget_errors() -> None:
 _watch = threading.local()
 
 
+_ECHO: Final = "failed to load model"
+"""Ends the error that llama.cpp logs after the one that says why."""
+
+
 class _LogLines:
     """Joins the fragments that llama.cpp logs into lines; called from any native thread."""
 
@@ -78,7 +82,7 @@ class _LogLines:
             *lines, self._pending = self._pending.split("\n")
             level_now = self._level
         for line in lines:
-            if level_now == logging.ERROR and line.strip():
+            if level_now == logging.ERROR and line.strip() and not line.endswith(_ECHO):
                 _watch.last_error = line.strip()
             # Native warnings are about what edgespec decided on purpose (a short context, a full
             # window): worth a debug line, not a person's attention.

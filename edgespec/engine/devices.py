@@ -27,17 +27,16 @@ class Device:
 
 
 def devices() -> tuple[Device, ...]:
-    """Every device of the loaded build, those of connected workers too; a CPU-only build has one.
-
-    A device of a lost worker reports no memory.
-    """
+    """Every device of the loaded build and of connected workers; a CPU-only build has one."""
     ggml = binding.ggml()
     found = []
     for i in range(ggml.ggml_backend_dev_count()):
         handle = ggml.ggml_backend_dev_get(i)
+        name = ggml.ggml_backend_dev_name(handle).decode()
+        if client.is_lost(name):
+            continue
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         ggml.ggml_backend_dev_memory(handle, ctypes.byref(free), ctypes.byref(total))
-        name = ggml.ggml_backend_dev_name(handle).decode()
         worker = client.worker_of(name)
         found.append(
             Device(

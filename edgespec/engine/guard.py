@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from edgespec import paths
-from edgespec.engine import children
 from edgespec.engine.binding import TESTED_VERSION
+from edgespec.engine.children import environment
 from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folder
 from edgespec.errors import EngineError
 
@@ -119,7 +119,7 @@ def _run(command: Sequence[str], timeout_s: float) -> GuardVerdict:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=timeout_s,
-            env=children.environment(),
+            env=environment(),
             start_new_session=True,  # Ctrl-C is for this process, which then kills the child
         )
     except subprocess.TimeoutExpired:

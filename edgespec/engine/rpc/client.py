@@ -30,12 +30,9 @@ def connect(worker: Endpoint) -> tuple[str, ...]:
     """
     registry = _registry()
     with _lock:
-        known = {relay for relay in _relays.values() if relay.worker == worker}
-        for relay in known:
-            if not relay.is_used:
+        for relay in {r for r in _relays.values() if r.worker == worker and not r.is_lost}:
+            if not relay.is_used:  # else a second connection would wait for the first to end
                 greet(worker)
-            elif relay.is_lost:
-                continue  # a model that is still open lies in ruins there: this one starts anew
             return tuple(name for name, at in _relays.items() if at is relay)
         if not greet(worker).devices:
             raise EngineError(f"the worker {worker} lends no device")
@@ -56,6 +53,11 @@ def worker_of(device: str) -> Endpoint | None:
     """Where a device of the registry really is; None: here."""
     relay = _relays.get(device)
     return relay.worker if relay else None
+
+
+def is_lost(device: str) -> bool:
+    """Whether a device of the registry was a worker's that is gone: it is listed, but not there."""
+    return device in _relays and _relays[device].is_lost
 
 
 def function(name: str, *, gives: Any, takes: Sequence[Any]) -> Any:
@@ -83,9 +85,10 @@ def _registered(registry: Any, relay: Relay) -> tuple[str, ...]:
     relay.check()
     assert server, "a worker with devices was not taken"
     ggml.ggml_backend_register(server)
-    names = tuple(
-        ggml.ggml_backend_dev_name(ggml.ggml_backend_reg_dev_get(server, i)).decode()
+    at = [
+        ggml.ggml_backend_reg_dev_get(server, i)
         for i in range(ggml.ggml_backend_reg_dev_count(server))
-    )
+    ]
+    names = tuple(ggml.ggml_backend_dev_name(device).decode() for device in at)
     _relays.update(dict.fromkeys(names, relay))
     return names

@@ -21,7 +21,11 @@ _PATIENCE_S: Final = 10
 
 
 class Relay:
-    """Listens on loopback for as long as the process lives: a registered device stays one."""
+    """Listens on loopback for as long as the process lives: a registered device stays one.
+
+    Lost once, lost for good: llama.cpp keeps what it is told of an endpoint, also what is false.
+    The worker may come back behind another relay.
+    """
 
     def __init__(self, worker: Endpoint) -> None:
         self.worker = worker
@@ -40,7 +44,7 @@ class Relay:
 
     @property
     def is_lost(self) -> bool:
-        """The connection that is in use, or was last, has lost its worker."""
+        """What is computed behind this relay is false from now on."""
         return bool(self._why_lost)
 
     def check(self) -> None:
@@ -64,13 +68,11 @@ class Relay:
             client, _ = self._listener.accept()
             if self.is_used:
                 self._carrying.join(_HANGING_UP_S)
-            if self.is_used:
-                # llama.cpp keeps one connection: a second is a stranger's, who hears nothing true
-                # and changes nothing.
-                stranger = Carrier(client, None, lost=lambda why: None)
-                threading.Thread(target=stranger.run, daemon=True).start()
+            if self.is_used or self.is_lost:
+                # llama.cpp keeps one connection: a second is a stranger's, who hears nothing true.
+                ghost = Carrier(client, None, lost=lambda why: None)
+                threading.Thread(target=ghost.run, daemon=True).start()
                 continue
-            self._why_lost = ""
             self._carrying = threading.Thread(
                 target=self._carry, args=(client,), name=f"edgespec rpc {self.worker}", daemon=True
             )

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from edgespec.engine import children
+from edgespec.engine.children import environment
 from edgespec.engine.rpc import client
 from edgespec.engine.rpc.allowance import Allowance
 from edgespec.engine.rpc.carrier import Carrier
 from edgespec.engine.rpc.endpoint import Endpoint
 from edgespec.engine.rpc.relay import notice_silence
 from edgespec.errors import EngineError, UsageError
+from edgespec.sizes import gibibytes
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class Worker:
             raise
 
     def serve(self, tell: Callable[[str], None]) -> None:
-        """Serve clients until `close`; `tell` hears who comes and goes. Raises: `EngineError`."""
+        """Serve clients until `close`; `tell` hears who came, and what went wrong."""
         while True:
             try:
                 guest, address = self._listener.accept()
@@ -83,20 +84,24 @@ class Worker:
         self._server.close()
 
     def _serve_one(self, guest: socket.socket, name: str, tell: Callable[[str], None]) -> None:
-        if not self._server.is_alive:
-            tell("llama.cpp's RPC server has died: it is started again")
-            self._server = _Server(self.lent)
+        try:
+            if not self._server.is_alive:
+                tell("llama.cpp's RPC server has died: it is started again")
+                self._server.close()
+                self._server = _Server(self.lent)
+            server = self._server.connected()
+        except EngineError as error:
+            tell(error.message)
+            guest.close()
+            return
         notice_silence(guest)
         allowance = Allowance(self.lent.limit_bytes)
-        carrier = Carrier(guest, self._server.connected(), lost=self._lose, allowance=allowance)
-        self._carrier = carrier
+        self._carrier = Carrier(guest, server, lost=self._lose, allowance=allowance)
         began_s = time.monotonic()
-        carrier.run()
+        self._carrier.run()
         self._carrier = None
         if allowance.peak_bytes:  # who only asks is not worth a line
-            took = (
-                f"{allowance.peak_bytes / 2**20:,.0f} MiB for {time.monotonic() - began_s:,.0f} s"
-            )
+            took = f"{gibibytes(allowance.peak_bytes)} for {time.monotonic() - began_s:,.0f} s"
             tell(f"{name} had {took}")
 
     def _lose(self, why: str) -> None:
@@ -119,7 +124,7 @@ class _Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=children.environment(),
+            env=environment(),
             start_new_session=True,  # Ctrl-C is for the parent
         )
         self._said = ""
@@ -128,6 +133,7 @@ class _Server:
 
     @property
     def is_alive(self) -> bool:
+        """The child runs."""
         return self._child.poll() is None
 
     def connected(self, timeout_s: float = 5.0) -> socket.socket:
@@ -144,6 +150,7 @@ class _Server:
         )
 
     def close(self) -> None:
+        """End the child; idempotent."""
         self._child.kill()
         self._child.wait()
         for pipe in (self._child.stdin, self._child.stderr):
