@@ -40,7 +40,7 @@ def check_survives(parts: tuple[GgufPart, ...], shape: ModelShape) -> None:
     facts = _Facts(parts[0], shape)
     for part in parts:
         _check_part(part, is_first=part is parts[0])
-    for rule in (_layers, _experts, _heads, _rope, _numbers):
+    for rule in (_layers, _experts, _heads, _window, _rope, _numbers):
         for what in rule(facts):
             refuse(parts[0].path, what, _HINT)
 
@@ -100,7 +100,10 @@ def _layers(facts: _Facts) -> Iterator[str]:
 
 def _experts(facts: _Facts) -> Iterator[str]:
     n, n_used = facts.size("expert_count"), facts.size("expert_used_count")
-    n_groups, n_groups_used = facts.size("expert_group_count"), facts.size("expert_group_used_count")
+    n_groups, n_groups_used = (
+        facts.size("expert_group_count"),
+        facts.size("expert_group_used_count"),
+    )
     if n > MAX_EXPERTS:
         yield f"claims {n:,} experts, at most {MAX_EXPERTS} are possible"
     if n_used > n or (n and not n_used):
@@ -133,6 +136,16 @@ def _heads(facts: _Facts) -> Iterator[str]:
             yield f"rotates {n_rot:,} of {k:,} numbers of a key"
         if not n_rot and shape.architecture not in ROPE_FREE:
             yield "rotates none of the numbers of a key"
+
+
+def _window(facts: _Facts) -> Iterator[str]:
+    key = facts.key("attention.sliding_window_pattern")
+    array = facts.part.arrays.get(key)
+    if facts.shape.n_window and (
+        facts.part.values.get(key) == 1
+        or (array is not None and not array.is_text and not any(facts.part.numbers(key)))
+    ):
+        yield f"slides a window over {facts.shape.n_window:,} tokens, but in no layer"
 
 
 def _rope(facts: _Facts) -> Iterator[str]:

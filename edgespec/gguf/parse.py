@@ -170,10 +170,9 @@ class _Parser:
     def alignment(self) -> int:
         kind = self.kinds.get("general.alignment", UINT32)
         alignment = self.values.get("general.alignment", DEFAULT_ALIGNMENT)
-        is_right = isinstance(alignment, int) and kind == UINT32
-        if not is_right or alignment < 1 or alignment & (alignment - 1):
-            self.refuse(f"is damaged: its alignment is {alignment!r:.40}, not a power of two")
-        return int(alignment)
+        if isinstance(alignment, int) and kind == UINT32 and alignment.bit_count() == 1:
+            return alignment
+        self.refuse(f"is damaged: its alignment is {alignment!r:.40}, not a power of two")
 
     def tensors(self, n: int, alignment: int) -> tuple[GgufTensor, ...]:
         tensors = []

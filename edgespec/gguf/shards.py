@@ -4,7 +4,7 @@ llama.cpp loads `<stem>-00001-of-0000N.gguf` and finds the others beside it by n
 """
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from edgespec.errors import ModelFileError
@@ -71,7 +71,12 @@ def check_shards(parts: tuple[GgufPart, ...]) -> None:
         refuse(first.path, "and its other shards hold the same tensor twice")
 
 
-def is_later_shard(path: Path) -> bool:
+def is_shard(path: PurePath) -> bool:
+    """Whether the name is that of one of several files."""
+    return _SHARD.fullmatch(path.name) is not None
+
+
+def is_later_shard(path: PurePath) -> bool:
     """Whether the name is that of a shard after the first."""
     match = _SHARD.fullmatch(path.name)
     return match is not None and int(match["number"]) > 1

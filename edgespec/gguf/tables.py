@@ -133,7 +133,13 @@ COMPUTABLE: Final = frozenset(kind.name for kind in TENSOR_TYPES.values()) - {
 }
 """Types that weights can have; the others are for intermediate results and for indices."""
 F32_SUFFIXES: Final = (
-    *("norm.weight", "shortconv.conv.weight", "conv1d.weight", "rope_freqs.weight", "rope_factors_long.weight"),
+    *(
+        "norm.weight",
+        "shortconv.conv.weight",
+        "conv1d.weight",
+        "rope_freqs.weight",
+        "rope_factors_long.weight",
+    ),
     *("rope_factors_short.weight", "sinks.weight"),
 )
 """Names of small tensors that have several dimensions in some models, and are F32 in all."""
@@ -153,10 +159,10 @@ ROPE_FREE: Final = RECURRENT | frozenset(
 )
 """Architectures that may rotate no number of a key: elsewhere llama.cpp would never come back."""
 EQUAL_HEADS: Final = FULL_ROPE | frozenset(
-    {"afmoe", "bailingmoe2", "bitnet", "bloom", "chatglm", "cohere2", "command-r", "glm4", "glm4moe",
-     "gpt2", "gptneox", "granitehybrid", "jais", "laguna", "maple", "minimax-01", "minimax-m2",
-     "minimax-m3", "mpt", "muse-glimmer", "nanbeige", "nemotron", "nemotron_h", "nemotron_h_moe",
-     "openelm", "phi2", "phi3", "qwen", "qwen35", "qwen35moe", "qwen3next", "qwen4exp", "refact",
-     "spark2_5", "stablelm", "starcoder"}
+    {"afmoe", "bailingmoe2", "bitnet", "bloom", "chatglm", "cohere2", "command-r", "glm4",
+     "glm4moe", "gpt2", "gptneox", "granitehybrid", "jais", "laguna", "maple", "minimax-01",
+     "minimax-m2", "minimax-m3", "mpt", "muse-glimmer", "nanbeige", "nemotron", "nemotron_h",
+     "nemotron_h_moe", "openelm", "phi2", "phi3", "qwen", "qwen35", "qwen35moe", "qwen3next",
+     "qwen4exp", "refact", "spark2_5", "stablelm", "starcoder"}
 )  # fmt: skip
 """Architectures whose graph asserts that keys and values are of one size."""

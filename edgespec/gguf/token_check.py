@@ -59,7 +59,9 @@ def check_texts(part: GgufPart, kind: str, texts: list[bytes]) -> None:
                 )
 
 
-def check_ends(part: GgufPart, *, bos: int | None, eos: int | None, puts: tuple[bool, bool]) -> None:
+def check_ends(
+    part: GgufPart, *, bos: int | None, eos: int | None, puts: tuple[bool, bool]
+) -> None:
     """A token that shall begin or end every text has to be there."""
     for name, token, is_put in (("BOS", bos, puts[0]), ("EOS", eos, puts[1])):
         if is_put and token is None:

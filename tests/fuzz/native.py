@@ -43,7 +43,7 @@ def use(path: Path, *, as_draft: bool) -> None:
 
 
 def outcome(path: Path, *, as_draft: bool = False, limit_s: float = 20.0) -> str:
-    """"used", "refused", or how the child died."""
+    """ "used", "refused", or how the child died."""
     child = os.fork()
     if not child:
         _child(path, as_draft)

@@ -1,0 +1,43 @@
+"""Models in Hugging Face's cache, whoever fetched them. Never asks the network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from edgespec import paths
+from edgespec.models.folders import Found, chosen, files_below, with_quant
+from edgespec.models.quants import model_files
+
+
+def find_hub_cache(repo: str, quant: str, file: str = "", revision: str = "main") -> Found | None:
+    """A file of a repository in the shared cache; the revision's own snapshot first."""
+    folder = paths.hub_cache() / f"models--{repo.replace('/', '--')}"
+    for snapshot in _snapshots(folder, revision):
+        path = snapshot / file if file else chosen(snapshot, quant)
+        if path is not None and path.is_file():
+            return Found(repo, "Hugging Face", path)
+    return None
+
+
+def all_hub_cache() -> Iterator[Found]:
+    """Every model of every repository, in the snapshot of its newest revision first."""
+    for folder in sorted(paths.hub_cache().glob("models--*--*")):
+        repo = folder.name.removeprefix("models--").replace("--", "/", 1)
+        for snapshot in _snapshots(folder, "main"):
+            for path in sorted(files_below(snapshot)):
+                if model_files([path.name]) and path.is_file():
+                    yield Found(with_quant(repo, ":", path), "Hugging Face", path)
+
+
+def _snapshots(folder: Path, revision: str) -> Iterator[Path]:
+    """Snapshots of a repository, the revision's own first, then the youngest."""
+    commit = revision
+    ref = folder / "refs" / revision
+    if ref.is_file():
+        commit = ref.read_text(encoding="utf-8", errors="replace").strip()
+    snapshots = folder / "snapshots"
+    found = [path for path in snapshots.iterdir() if path.is_dir()] if snapshots.is_dir() else []
+    others = [path for path in found if path.name != commit]
+    wanted = [path for path in found if path.name == commit]
+    if revision != "main" and wanted:
+        others = []  # a revision that was named is meant
+    yield from (*wanted, *sorted(others, key=lambda path: path.stat().st_mtime, reverse=True))

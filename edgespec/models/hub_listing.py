@@ -1,0 +1,149 @@
+"""What a repository of the hub offers: its files with sizes and hashes, in one question.
+
+Asks through huggingface_hub, so that endpoint, token and proxies are the usual ones.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+
+from edgespec import paths
+from edgespec.errors import DownloadError, ModelNotFound
+from edgespec.gguf.shards import is_shard, listed
+from edgespec.models.hub_names import HubName
+from edgespec.models.quants import choose, quant_of, quants_in
+from edgespec.models.spec import HubSource, ModelSpec
+
+_ANSWER_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """One file of a repository."""
+
+    name: str
+    size_bytes: int | None
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HubRepo:
+    """A repository at one commit."""
+
+    repo: str
+    commit: str
+    files: tuple[HubFile, ...]
+
+
+List = Callable[[HubName], HubRepo]
+"""Asks the hub. Raises: `ModelNotFound`, `DownloadError`."""
+
+
+def spec_of(name: HubName, ask: List) -> ModelSpec:
+    """The model that a name means, pinned to what the hub offers now.
+
+    Raises: `ModelNotFound` with what there is instead; `DownloadError` without an answer.
+    """
+    if is_offline():
+        raise ModelNotFound(
+            f"{name.repo} is not in {paths.hub_cache()}, and offline mode forbids asking the hub",
+            hint="without HF_HUB_OFFLINE it can be fetched",
+        )
+    found = ask(name)
+    file = _file_of(name, found)
+    if is_shard(PurePosixPath(file.name)):
+        folder, _, stem = file.name.rpartition("/")
+        pattern = f"{folder}/*" if folder else f"{stem.split('-00001-of-')[0]}*"
+        raise ModelNotFound(
+            f"{file.name} of {name.repo} is the first of several files, which are not fetched here",
+            hint=f"hf download {name.repo} --include '{pattern}', then the same command again",
+        )
+    quant = quant_of(file.name)
+    return ModelSpec(
+        id=f"{name.repo}:{quant}" if quant else name.repo,
+        title=name.repo,
+        file=PurePosixPath(file.name).name,
+        quant=quant or "?",
+        sources=(HubSource(name.repo, file.name, found.commit),),
+        size_bytes=file.size_bytes,
+        sha256=file.sha256,
+    )
+
+
+def is_offline() -> bool:
+    """Whether the environment forbids asking the network, in the hub's own way."""
+    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in ("1", "ON", "YES", "TRUE")
+
+
+def _file_of(name: HubName, found: HubRepo) -> HubFile:
+    names = [file.name for file in found.files]
+    wanted = name.file if name.file in names else None if name.file else choose(names, name.quant)
+    if wanted is None:
+        raise _nothing(name, names)
+    return next(file for file in found.files if file.name == wanted)
+
+
+def _nothing(name: HubName, names: list[str]) -> ModelNotFound:
+    quants = quants_in(names)
+    if not quants:
+        return ModelNotFound(
+            f"{name.repo} holds no GGUF model",
+            hint=f"GGUF files are often in a repository of their own: try {name.repo}-GGUF",
+        )
+    if name.file:
+        near = get_close_matches(name.file, names, n=2, cutoff=0.4)
+        meant = f"did you mean {' or '.join(near)}?" if near else f"there are: {listed(quants)}"
+        return ModelNotFound(f"{name.repo} has no file {name.file}", hint=meant)
+    near = get_close_matches(name.quant.upper(), quants, n=1, cutoff=0.4) or quants[:1]
+    return ModelNotFound(
+        f"{name.repo} has no {name.quant}; there are: {', '.join(quants)}",
+        hint=f"did you mean {name.repo}:{near[0]}?",
+    )
+
+
+def ask_hub(name: HubName) -> HubRepo:
+    """Ask the hub for the repository's files."""
+    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # as the download does; read at import
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
+    page = f"{endpoint or 'https://huggingface.co'}/{name.repo}"
+    # The base is httpx's own error, whichever httpx this hub is built on.
+    bases = (base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception))
+    refusals: tuple[type[Exception], ...] = (*bases, OSError, HFValidationError)
+    try:
+        info = HfApi(endpoint=endpoint, library_name="edgespec").model_info(
+            name.repo, revision=name.revision, files_metadata=True, timeout=_ANSWER_S
+        )
+    except GatedRepoError as error:
+        raise DownloadError(
+            f"{name.repo} is gated: its licence has to be accepted first",
+            hint=f"accept it on {page}, and set HF_TOKEN to a token of yours",
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise ModelNotFound(
+            f"the hub has no repository {name.repo}, or it is private",
+            hint="`edgespec models` lists names; a private one needs HF_TOKEN",
+        ) from error
+    except RevisionNotFoundError as error:
+        raise ModelNotFound(f"{name.repo} has no revision {name.revision}", hint=page) from error
+    except refusals as error:
+        gist = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise DownloadError(
+            f"the hub could not be asked for {name.repo}: {gist}",
+            hint="check the connection; models that are here: `edgespec models ls --here`",
+        ) from error
+    files = (
+        HubFile(one.rfilename, one.size, getattr(one.lfs, "sha256", None))
+        for one in info.siblings or ()
+    )
+    return HubRepo(name.repo, info.sha or name.revision, tuple(files))

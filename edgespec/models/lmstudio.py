@@ -1,0 +1,48 @@
+"""Models that LM Studio keeps on this machine: publisher/model/file, below its models folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from edgespec.models.folders import SAFE, Found, chosen, files_below, read_json, with_quant
+from edgespec.models.quants import model_files
+
+
+def lmstudio_folders() -> tuple[Path, ...]:
+    """Where LM Studio keeps models, the folder of its settings first."""
+    told = read_json(Path.home() / ".lmstudio" / "settings.json").get("downloadsFolder")
+    folders = [Path(told)] if isinstance(told, str) and told else []
+    return (
+        *folders,
+        Path.home() / ".lmstudio" / "models",
+        Path.home() / ".cache" / "lm-studio" / "models",
+    )
+
+
+def find_lmstudio(name: str, quant: str) -> Found | None:
+    """The model in LM Studio's folder `name`: "publisher/model", or "model" alone."""
+    for folder in lmstudio_folders():
+        for place in _lmstudio_places(folder, name):
+            if path := chosen(place, quant):
+                return Found(name, "LM Studio", path)
+    return None
+
+
+def all_lmstudio() -> Iterator[Found]:
+    """Every model of every folder."""
+    for folder in lmstudio_folders():
+        for path in sorted(files_below(folder)):
+            parts = path.relative_to(folder).parts
+            if len(parts) == 3 and model_files([path.name]):
+                yield Found(with_quant("/".join(parts[:2]), "@", path), "LM Studio", path)
+
+
+def _lmstudio_places(folder: Path, name: str) -> Iterator[Path]:
+    parts = name.split("/")
+    if not all(map(SAFE.fullmatch, parts)) or len(parts) > 2:
+        return
+    if len(parts) == 2:
+        yield folder.joinpath(*parts)
+        return
+    for publisher in sorted(folder.iterdir()) if folder.is_dir() else []:
+        for end in ("", "-GGUF", "-gguf"):
+            yield publisher / (name + end)
