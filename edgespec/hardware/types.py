@@ -29,6 +29,8 @@ class Device:
     """For Apple's GPU the working-set limit, as the backend gives it."""
     is_unified: bool = False
     """Its memory is the machine's own: what lies there is missing for the CPU too."""
+    overhead_bytes: int = 0
+    """What the backend will take for itself beyond what `free_bytes` shows already."""
 
     @property
     def is_gpu(self) -> bool:

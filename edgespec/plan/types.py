@@ -8,7 +8,7 @@ from typing import Literal
 
 from edgespec.hardware.types import HardwareReport
 
-KvType = Literal["f16", "q8_0", "q4_0"]
+KvType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
 SplitMode = Literal["none", "layer", "tensor"]
 DraftWish = Literal["auto", "required", "off"]
 RungKind = Literal[
@@ -42,14 +42,23 @@ class ModelSizes:
     """The embedding table, which stays in the machine's own memory."""
     output_bytes: int
     """Output head and norms, with the embedding table again where it serves as the head."""
+    tied_bytes: int
+    """The part of `output_bytes` that is the embedding table: once where both lie together."""
     n_params: int
     n_vocab: int
     n_embd: int
     n_head: int
     n_head_dim: int
     n_ff: int
+    """Widest dense feed-forward layer; 0: none."""
     n_ctx_train: int
     n_expert: int = 0
+    n_expert_used: int = 0
+    n_ff_expert: int = 0
+    n_convolved: int = 0
+    """Values per token that a recurrent layer convolves."""
+    largest_bytes: int = 0
+    """The largest matrix of a layer."""
     has_heads: bool = False
     """The file carries trained draft heads."""
     is_estimate: bool = False
@@ -113,6 +122,8 @@ class Placement:
     kv_type: KvType
     n_snapshots: int = 0
     """Recurrent states kept per sequence for rollback."""
+    flash_attention: bool = True
+    """What llama.cpp will do by itself; without it, attention keeps a score for every cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,5 +172,7 @@ class Plan:
     lines: tuple[Line, ...]
     rooms: tuple[Room, ...]
     rungs: tuple[Rung, ...]
+    n_ctx_most: int
+    """The longest context with which the same would fit."""
     notes: tuple[str, ...] = ()
     """What is not known for certain, for example that sizes are the catalogue's."""

@@ -1,0 +1,205 @@
+"""Where a choice goes: on one GPU, over several, in part, or on the CPU; and whether it fits.
+
+Pure. Memory is what is free now, not what a card has; a device that reports none takes nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from edgespec.hardware.types import Device, HardwareReport
+from edgespec.plan.choice import Choice
+from edgespec.plan.lines import CPU, free_of, margin_bytes, model_lines, overhead_lines, shares
+from edgespec.plan.types import Line, ModelSizes, Placement, PlanRequest, Room
+
+MAX_LOGITS: Final = 64
+"""Rows of one verification: the last token and the longest draft (edgespec/control.py)."""
+N_BATCH_GPU: Final = 512
+N_BATCH_CPU: Final = 128
+N_SNAPSHOTS: Final = 8
+"""States that llama.cpp keeps for rollback, where it can (engine/model.py)."""
+_LEAST_DEVICE_BYTES: Final = 256 << 20
+"""A device with less free is not worth its share of the buffers."""
+_ROLLS_BACK: Final = frozenset(
+    {"bailingmoe3", "deepseek4", "glm5-next", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h",
+     "nemotron_h_moe", "qwen35", "qwen35moe", "qwen4exp"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A choice with its places, in bytes."""
+
+    choice: Choice
+    target: Placement
+    draft: Placement | None
+    lines: tuple[Line, ...]
+    rooms: tuple[Room, ...]
+
+    @property
+    def shortage_bytes(self) -> int:
+        """Bytes that are missing, over all places; 0: it fits."""
+        known = (room for room in self.rooms if room.free_bytes is not None)
+        return sum(max(0, r.needed_bytes - (r.free_bytes or 0)) for r in known)
+
+
+def usable(request: PlanRequest) -> tuple[Device, ...]:
+    """The GPUs that layers may go to, the roomiest first, or as they were asked for."""
+    asked = request.asked.devices
+    gpus = request.hardware.gpus
+    if asked is not None:
+        return tuple(gpu for name in asked for gpu in gpus if gpu.name == name)
+    own = [gpu for gpu in gpus if free_of(gpu) >= _LEAST_DEVICE_BYTES]
+    kept = [gpu for gpu in own if gpu.kind == "GPU"] or own
+    return tuple(sorted(kept, key=lambda gpu: -free_of(gpu)))
+
+
+def fit(request: PlanRequest, choice: Choice) -> Fit:
+    """The first way to place the choice that fits; else the one that lacks least."""
+    ways = [_Way(request, choice, *way) for way in _ways(request, choice)]
+    best: Fit | None = None
+    for way in ways:
+        found = way.fit()
+        if found.shortage_bytes == 0:
+            return found
+        if best is None or found.shortage_bytes < best.shortage_bytes:
+            best = found
+    assert best is not None, "there is always the CPU"
+    return best
+
+
+def _ways(
+    request: PlanRequest, choice: Choice
+) -> Iterator[tuple[tuple[Device, ...], tuple[Device, ...]]]:
+    """Devices of target and draft, the fastest way first."""
+    gpus, asked = usable(request), request.asked
+    if not gpus or not choice.n_gpu_layers:
+        yield (), _draft_devices(request) or ()
+        return
+    wanted = _draft_devices(request)
+    if asked.devices is None:
+        for gpu in gpus:
+            yield (gpu,), (gpu,) if wanted is None else wanted
+    if len(gpus) > 1 or asked.devices is not None:
+        for gpu in gpus if wanted is None else gpus[:1]:
+            yield gpus, (gpu,) if wanted is None else wanted
+
+
+def _draft_devices(request: PlanRequest) -> tuple[Device, ...] | None:
+    asked = request.asked.draft_devices
+    if asked is None:
+        return None
+    return tuple(gpu for name in asked for gpu in request.hardware.gpus if gpu.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A choice on given devices."""
+
+    request: PlanRequest
+    choice: Choice
+    devices: tuple[Device, ...]
+    draft_devices: tuple[Device, ...]
+
+    def fit(self) -> Fit:
+        choice, model = self.choice, self.request.target
+        draft_lines: tuple[Line, ...] = ()
+        draft = None
+        if choice.draft is not None:
+            draft = self._placement(
+                choice.draft,
+                self.draft_devices,
+                len(choice.draft.layers) + 1,
+                (choice.n_ctx_draft, choice.kv_type_draft, 1),
+                (),
+            )
+            draft_lines = tuple(model_lines("draft", choice.draft, draft))
+        target = self._placement(
+            model,
+            self.devices,
+            choice.n_gpu_layers,
+            (choice.n_ctx, choice.kv_type, MAX_LOGITS),
+            draft_lines,
+        )
+        lines = (*model_lines("target", model, target), *draft_lines)
+        used = {*target.devices, *(draft.devices if draft else ())}
+        lines += tuple(overhead_lines(self.request.hardware, tuple(used)))
+        rooms, margins = _rooms(self.request.hardware, lines)
+        return Fit(choice, target, draft, lines + margins, rooms)
+
+    def _placement(
+        self,
+        model: ModelSizes,
+        devices: tuple[Device, ...],
+        n_layers: int,
+        context: tuple[int, str, int],
+        taken: Sequence[Line],
+    ) -> Placement:
+        n_ctx, kv_type, max_logits = context
+        placement = Placement(
+            devices=tuple(device.name for device in devices) if n_layers else (),
+            split=(1.0,) if len(devices) == 1 and n_layers else (),
+            n_gpu_layers=n_layers if devices else 0,
+            split_mode="none" if len(devices) < 2 else "layer",
+            n_ctx=n_ctx,
+            n_batch=N_BATCH_GPU if self.devices else N_BATCH_CPU,
+            max_logits=max_logits,
+            kv_type=kv_type,  # type: ignore[arg-type]
+            n_snapshots=N_SNAPSHOTS if model.architecture in _ROLLS_BACK else 0,
+        )
+        if len(devices) < 2 or not n_layers:
+            return placement
+        counts = _counts(model, n_layers, devices, taken)
+        kept = [i for i, count in enumerate(counts) if count]
+        return replace(
+            placement,
+            devices=tuple(devices[i].name for i in kept),
+            split=shares([counts[i] for i in kept]),
+            split_mode="layer" if len(kept) > 1 else "none",
+        )
+
+
+def _counts(
+    model: ModelSizes, n_layers: int, devices: tuple[Device, ...], taken: Sequence[Line]
+) -> list[int]:
+    """Layers of each device, by the room that is left beside what it holds anyway."""
+    n_all = len(model.layers) + 1
+    n_placed = min(n_layers, n_all)
+    weights = [*(layer.weight_bytes for layer in model.layers), model.output_bytes][-n_placed:]
+    rooms = []
+    for device in devices:
+        free = free_of(device)
+        used = sum(line.size_bytes for line in taken if line.where == device.name)
+        rooms.append(max(0, free - margin_bytes(free) - device.overhead_bytes - used))
+    total_room, total = max(1, sum(rooms)), sum(weights)
+    counts, at, passed, reached = [], 0, 0, 0.0
+    for room in rooms:
+        reached += total * room / total_room
+        start = at
+        while at < n_placed and passed + weights[at] / 2 <= reached:
+            passed += weights[at]
+            at += 1
+        counts.append(at - start)
+    counts[-1] += n_placed - at
+    return counts
+
+
+def _rooms(
+    hardware: HardwareReport, lines: Sequence[Line]
+) -> tuple[tuple[Room, ...], tuple[Line, ...]]:
+    """What each place needs and has, and the margins that are part of it."""
+    rooms, margins = [], []
+    unified = {device.name for device in hardware.gpus if device.is_unified}
+    for where in dict.fromkeys(line.where for line in lines):
+        if where == CPU:  # what lies on a unified GPU lies in this memory too
+            needed = sum(x.size_bytes for x in lines if x.where == CPU or x.where in unified)
+            known = hardware.memory.available_bytes
+        else:
+            needed = sum(line.size_bytes for line in lines if line.where == where)
+            known = next(d.free_bytes for d in hardware.devices if d.name == where)
+        free = known if isinstance(known, int) else None
+        margin = margin_bytes(free) if free else 0
+        if margin:
+            margins.append(Line("margin", where, margin))
+        rooms.append(Room(where, needed + margin, free))
+    return tuple(rooms), tuple(margins)

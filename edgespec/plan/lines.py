@@ -1,0 +1,123 @@
+"""A placement in bytes, line by line: which part lies where.
+
+Pure. Layers are counted as llama.cpp counts them: the repeating ones, then the output.
+
+Source: llama.cpp src/llama-model.cpp (load_tensors: split points, input on the CPU),
+ggml/src/ggml-backend.cpp (copies of inputs and weights between devices).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from edgespec.hardware.types import Device, HardwareReport
+from edgespec.plan import buffers
+from edgespec.plan.types import Line, ModelSizes, Placement
+
+CPU: Final = "CPU"
+_ASYNC: Final = ("CUDA", "ROCm", "Vulkan", "SYCL")
+"""Backends with which llama.cpp keeps several passes in flight, each with inputs of its own."""
+_N_COPIES: Final = 4
+_PARTLY: Final = ("CUDA", "ROCm")
+"""Backends that turn a quantised cache into half precision to read a prompt."""
+
+
+def owners(model: ModelSizes, placement: Placement) -> tuple[str, ...]:
+    """Where each layer lies, the output last."""
+    n_all = len(model.layers) + 1
+    if not placement.devices or not placement.n_gpu_layers:
+        return (CPU,) * n_all
+    n_placed = min(placement.n_gpu_layers, n_all)
+    ends = tuple(accumulate(placement.split))
+    placed = (
+        placement.devices[min(sum(end <= i / n_placed for end in ends), len(ends) - 1)]
+        for i in range(n_placed)
+    )
+    return (*(CPU,) * (n_all - n_placed), *placed)
+
+
+def shares(counts: Sequence[int]) -> tuple[float, ...]:
+    """The split with which llama.cpp gives each device so many layers; sums to 1.
+
+    The borders lie between two layers, where no rounding moves one.
+    """
+    total, last = sum(counts), len(counts) - 1
+    ends = [
+        max(0.0, end - 0.5) / total if i < last else 1.0 for i, end in enumerate(accumulate(counts))
+    ]
+    return tuple(end - start for start, end in zip([0.0, *ends[:-1]], ends, strict=True))
+
+
+def model_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[Line]:
+    """The parts of one model, `role` being "target" or "draft", where there are any bytes."""
+    places = owners(model, placement)
+    for where in dict.fromkeys((*placement.devices, CPU)):
+        mine = [layer for layer, at in zip(model.layers, places, strict=False) if at == where]
+        kv = sum(buffers.kv_bytes(layer, placement) for layer in mine)
+        state = sum(buffers.state_bytes(layer, placement) for layer in mine)
+        sizes = {
+            "weights": _weights(model, places, where),
+            f"KV {placement.kv_type}": kv,
+            "state": state,
+            "compute": _compute(model, placement, places, where),
+            "output": buffers.output_bytes(model, placement) if where == CPU else 0,
+            "KV conversion": _conversion(placement, where, model),
+        }
+        yield from (Line(f"{role} {what}", where, n) for what, n in sizes.items() if n)
+
+
+def overhead_lines(hardware: HardwareReport, used: Sequence[str]) -> Iterator[Line]:
+    """What the backends of the devices in use take for themselves."""
+    for device in hardware.devices:
+        if device.name in used and device.overhead_bytes:
+            yield Line("backend overhead", device.name, device.overhead_bytes)
+
+
+def margin_bytes(free_bytes: int) -> int:
+    """What is left free: other programs, what llama.cpp allocates while it computes."""
+    return min(1 << 30, free_bytes // 8)
+
+
+def free_of(device: Device) -> int:
+    """The device's free memory; 0 where the backend does not say."""
+    return device.free_bytes if isinstance(device.free_bytes, int) else 0
+
+
+def _weights(model: ModelSizes, places: Sequence[str], where: str) -> int:
+    *layers, output = places
+    total = sum(
+        layer.weight_bytes for layer, at in zip(model.layers, layers, strict=True) if at == where
+    )
+    total += model.output_bytes if output == where else 0
+    if where == CPU:
+        total += model.input_bytes - (model.tied_bytes if output == CPU else 0)
+    return total
+
+
+def _compute(model: ModelSizes, placement: Placement, places: Sequence[str], where: str) -> int:
+    n_copies = _n_copies(model, placement)
+    inputs = buffers.host_compute_bytes(model, placement)
+    if where not in places:
+        return inputs * n_copies if where == CPU else 0
+    total = buffers.compute_bytes(model, placement, is_last=places[-1] == where)
+    if where == CPU:
+        return total
+    total += inputs * (n_copies - 1)
+    if CPU in places:  # long batches are computed here with weights copied over, one at a time
+        total += model.largest_bytes
+    return total
+
+
+def _n_copies(model: ModelSizes, placement: Placement) -> int:
+    is_split = placement.split_mode == "layer" and len(placement.devices) > 1
+    is_async = all(name.startswith(_ASYNC) for name in placement.devices)
+    is_whole = placement.n_gpu_layers > len(model.layers)
+    return _N_COPIES if is_split and is_async and is_whole else 1
+
+
+def _conversion(placement: Placement, where: str, model: ModelSizes) -> int:
+    """One layer's cache in half precision, which such backends need beside a quantised one."""
+    if placement.kv_type in ("f32", "f16", "bf16") or not where.startswith(_PARTLY):
+        return 0
+    width = max((layer.n_embd_k + layer.n_embd_v for layer in model.layers), default=0)
+    return buffers.n_cells(placement.n_ctx) * width * 2

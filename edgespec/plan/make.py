@@ -1,0 +1,173 @@
+"""From hardware, sizes and wishes to the plan that fits, and from a plan to the next smaller one.
+
+Pure; milliseconds. What was asked for is met or refused with the numbers, never downgraded.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from edgespec.plan.choice import (
+    LEAST_CTX,
+    LEAST_CTX_GPU,
+    Choice,
+    rungs,
+    smaller,
+    wish,
+    with_context,
+)
+from edgespec.plan.fit import Fit, fit, usable
+from edgespec.plan.refusal import check, refusal
+from edgespec.plan.strategy import notes, strategy
+from edgespec.plan.types import Plan, PlanRequest
+
+_GRAIN: Final = 256
+"""Tokens of context that llama.cpp rounds to."""
+_MOST_CTX: Final = 131_072
+"""Longest context to look for where a model does not say what it was trained for."""
+
+
+def make_plan(request: PlanRequest) -> Plan:
+    """The plan that fits, with what gave way for it.
+
+    Raises: `DoesNotFit` with the numbers and the nearest thing that fits; `UsageError` for a
+    device or a split mode that cannot be.
+    """
+    check(request)
+    found, tried = _search(request)
+    if found is None:
+        raise refusal(request, tried, _roomiest)
+    return _plan(request, found)
+
+
+def next_rung(request: PlanRequest, plan: Plan) -> Plan | None:
+    """The next smaller plan after one whose load failed all the same; None: there is none.
+
+    Its rungs hold those of `plan` and what gives way now.
+    """
+    for choice in _lower(request, _choice_of(request, plan)):
+        found = fit(request, choice)
+        if found.shortage_bytes == 0:
+            return _plan(request, found)
+    return None
+
+
+def _search(request: PlanRequest) -> tuple[Fit | None, Fit]:
+    """The first choice that fits, and the first that was tried."""
+    has_gpu = bool(usable(request)) and request.asked.n_gpu_layers != 0
+    wished = wish(request, has_gpu=has_gpu)
+    first = fit(request, wished)
+    if first.shortage_bytes == 0:
+        return first, first
+    choice = wished
+    for choice in smaller(request, wished):
+        found = fit(request, choice)
+        if found.shortage_bytes == 0:
+            return found, first
+    for found in _short(request, choice):
+        if found.shortage_bytes == 0:
+            return found, first
+    if has_gpu and request.asked.n_gpu_layers is None and request.asked.devices is None:
+        alone = replace(request, asked=replace(request.asked, n_gpu_layers=0))
+        return _search(alone)[0], first
+    return None, first
+
+
+def _roomiest(request: PlanRequest) -> Fit | None:
+    """What fits, with the longest context where none is asked for."""
+    found, _ = _search(request)
+    if found is None or request.asked.n_ctx is not None:
+        return found
+    return fit(request, with_context(found.choice, _longest(request, found.choice)))
+
+
+def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:
+    """Less context, then fewer layers on the GPU: the most of each that fits."""
+    least = LEAST_CTX_GPU if choice.n_gpu_layers else LEAST_CTX
+    if request.asked.n_ctx is None and choice.n_ctx > least:
+        n = _most(
+            least // _GRAIN,
+            choice.n_ctx // _GRAIN,
+            lambda n: fit(request, with_context(choice, n * _GRAIN)).shortage_bytes == 0,
+        )
+        choice = with_context(choice, max(least, n * _GRAIN))
+        yield fit(request, choice)
+    if request.asked.n_gpu_layers is None and choice.n_gpu_layers:
+        n = _most(
+            1,
+            choice.n_gpu_layers - 1,
+            lambda n: fit(request, replace(choice, n_gpu_layers=n)).shortage_bytes == 0,
+        )
+        if n:
+            yield fit(request, replace(choice, n_gpu_layers=n))
+
+
+def _most(least: int, most: int, is_good: Callable[[int], bool]) -> int:
+    """The largest number in [least, most] that is good, all below it being so too; 0: none."""
+    if least > most or not is_good(least):
+        return 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if is_good(middle) else (least, middle - 1)
+    return least
+
+
+def _lower(request: PlanRequest, choice: Choice) -> Iterator[Choice]:
+    """Smaller choices, whatever the arithmetic says about this one."""
+    for choice in smaller(request, choice):  # noqa: B020 - each follows from the one before
+        yield choice
+    least = LEAST_CTX_GPU if choice.n_gpu_layers else LEAST_CTX
+    while request.asked.n_ctx is None and choice.n_ctx > least:
+        choice = with_context(choice, max(least, choice.n_ctx // 2 // _GRAIN * _GRAIN))
+        yield choice
+    if request.asked.n_gpu_layers is None and choice.n_gpu_layers:
+        n = choice.n_gpu_layers
+        while n := n * 3 // 4:
+            yield replace(choice, n_gpu_layers=n)
+        if request.asked.devices is None:
+            alone = wish(request, has_gpu=False)
+            yield from (alone, *smaller(request, alone))
+
+
+def _choice_of(request: PlanRequest, plan: Plan) -> Choice:
+    draft, target = plan.draft, plan.target
+    return Choice(
+        draft=next((model for model in request.drafts if model.id == plan.draft_id), None),
+        n_ctx=target.n_ctx,
+        n_ctx_draft=draft.n_ctx if draft else 0,
+        kv_type=target.kv_type,
+        kv_type_draft=draft.kv_type if draft else "f16",
+        n_gpu_layers=target.n_gpu_layers,
+    )
+
+
+def _plan(request: PlanRequest, found: Fit) -> Plan:
+    choice = found.choice
+    has_gpu = bool(usable(request)) and request.asked.n_gpu_layers != 0
+    wished = wish(request, has_gpu=has_gpu)
+    drafters, reason = strategy(request, found)
+    return Plan(
+        hardware=request.hardware.name,
+        target_id=request.target.id,
+        draft_id=choice.draft.id if choice.draft else None,
+        target=found.target,
+        draft=found.draft,
+        drafters=drafters,
+        reason=reason,
+        lines=found.lines,
+        rooms=found.rooms,
+        rungs=tuple(rungs(request, wished, choice)),
+        n_ctx_most=_longest(request, choice),
+        notes=tuple(notes(request, found)),
+    )
+
+
+def _longest(request: PlanRequest, choice: Choice) -> int:
+    """The longest context with which a choice fits, up to what its model was trained for."""
+    trained = request.target.n_ctx_train or _MOST_CTX
+    n = _most(
+        max(1, choice.n_ctx // _GRAIN),
+        max(trained, choice.n_ctx) // _GRAIN,
+        lambda n: fit(request, with_context(choice, n * _GRAIN)).shortage_bytes == 0,
+    )
+    return max(choice.n_ctx, n * _GRAIN)

@@ -1,0 +1,94 @@
+"""Why no plan fits, with the numbers, and the nearest thing that does.
+
+Pure. Tries what was asked for again with one wish less.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from edgespec.errors import DoesNotFit, UsageError
+from edgespec.plan.fit import Fit
+from edgespec.plan.lines import CPU
+from edgespec.plan.types import Asked, PlanRequest, Room
+from edgespec.sizes import gibibytes
+
+
+def check(request: PlanRequest) -> None:
+    """Refuse what no memory would make possible. Raises: `UsageError`."""
+    names = [gpu.name for gpu in request.hardware.gpus]
+    for name in (*(request.asked.devices or ()), *(request.asked.draft_devices or ())):
+        if name not in names:
+            raise UsageError(
+                f"{request.hardware.name} has no device {name!r}",
+                hint=f"there are: {', '.join(names)}" if names else "there is the CPU only",
+            )
+
+
+def refusal(
+    request: PlanRequest, tried: Fit, search: Callable[[PlanRequest], Fit | None]
+) -> DoesNotFit:
+    """The error for a request that nothing fits; `tried` is what was wished."""
+    short = [room for room in tried.rooms if _lacks(room)]
+    room = short[0] if short else tried.rooms[0]
+    what = request.target.id
+    if tried.choice.draft is not None:
+        what += f" with {tried.choice.draft.id}"
+    message = (
+        f"{what} and a context of {tried.choice.n_ctx:,} tokens need "
+        f"{gibibytes(room.needed_bytes)} {_where(room)} ({_parts(tried, room)}), "
+        f"but {gibibytes(room.free_bytes or 0)} are free"
+    )
+    return DoesNotFit(message, hint=_nearest(request, search))
+
+
+def _lacks(room: Room) -> bool:
+    return room.free_bytes is not None and room.needed_bytes > room.free_bytes
+
+
+def _where(room: Room) -> str:
+    return "of memory" if room.where == CPU else f"on {room.where}"
+
+
+def _parts(tried: Fit, room: Room) -> str:
+    """The largest parts first, three of them."""
+    mine = sorted(
+        (line for line in tried.lines if line.where == room.where), key=lambda x: -x.size_bytes
+    )
+    return ", ".join(f"{line.what} {gibibytes(line.size_bytes)}" for line in mine[:3])
+
+
+def _nearest(request: PlanRequest, search: Callable[[PlanRequest], Fit | None]) -> str:
+    for asked, words in _relaxed(request.asked):
+        found = search(replace(request, asked=asked))
+        if found is not None:
+            return words(found)
+    return "take a smaller model, or a smaller quantisation of this one"
+
+
+def _relaxed(asked: Asked) -> Iterator[tuple[Asked, Callable[[Fit], str]]]:
+    """The wishes with one less, then with more, the least loss first."""
+    if asked.draft == "required":
+        yield replace(asked, draft="off"), lambda found: "without the draft model it fits"
+    if asked.kv_type is not None:
+        yield (
+            replace(asked, kv_type=None),
+            lambda found: f"with --kv {found.choice.kv_type} it fits",
+        )
+    if asked.n_ctx is not None:
+        yield (
+            replace(asked, n_ctx=None),
+            lambda found: f"--ctx {found.choice.n_ctx} fits",
+        )
+    if asked.n_gpu_layers or asked.devices is not None:
+        yield (
+            replace(asked, n_gpu_layers=None, devices=None),
+            lambda found: (
+                f"{found.choice.n_gpu_layers} layers on "
+                f"{' and '.join(found.target.devices) or 'the CPU'} fit"
+            ),
+        )
+    if asked != (anything := Asked()):
+        yield (
+            anything,
+            lambda found: f"--ctx {found.choice.n_ctx} --kv {found.choice.kv_type} fits",
+        )

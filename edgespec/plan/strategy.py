@@ -1,0 +1,64 @@
+"""How to draft on what was planned, and why, in a sentence.
+
+The rule: a draft model if target, drafter and caches fit the card; on several cards the target
+split over them and the drafter on the lighter one; else what needs no memory. Whether drafting
+pays at a step is decided there, by what was measured.
+"""
+
+from collections.abc import Iterator
+
+from edgespec.drafters import DRAFTERS
+from edgespec.plan.fit import Fit
+from edgespec.plan.types import PlanRequest
+
+
+def strategy(request: PlanRequest, found: Fit) -> tuple[tuple[str, ...], str]:
+    """Names of the registry in order of preference, and the reason."""
+    free = tuple(name for name in DRAFTERS if not _needs_model(name))
+    lookups = tuple(name for name in free if name != "none")
+    if found.draft is None:
+        looking = " and ".join(lookups)
+        return (*lookups, "none"), f"{looking} drafts, which needs no memory: {_lack(request)}"
+    with_model = tuple(sorted((n for n in DRAFTERS if _needs_model(n)), key=len, reverse=True))
+    return (*with_model, *lookups, "none"), _fitting(request, found)
+
+
+def notes(request: PlanRequest, found: Fit) -> Iterator[str]:
+    """What a person should know about the plan beside its numbers."""
+    target, draft = request.target, found.choice.draft
+    for model in (target, draft):
+        if model is not None and model.is_estimate:
+            yield f"{model.id} is not here: its sizes are the catalogue's, good to some 3 %"
+    if target.has_heads:
+        yield f"{target.id} carries trained draft heads, which are not used yet"
+    if target.n_expert and draft is not None:
+        yield (
+            f"{target.id} is a mixture of experts: a pass over a draft reads more of them, so "
+            "drafting gains less; what was measured decides"
+        )
+    yield from request.hardware.notes
+
+
+def _needs_model(name: str) -> bool:
+    return "model" in name.split("+")
+
+
+def _fitting(request: PlanRequest, found: Fit) -> str:
+    target, draft = found.target.devices, found.draft.devices if found.draft else ()
+    if not target:
+        return "target, drafter and both caches fit the memory: the draft model drafts"
+    is_whole = found.target.n_gpu_layers > len(request.target.layers)
+    if is_whole and len(target) == 1 and draft == target:
+        return f"target, drafter and both caches fit {target[0]}: the draft model drafts"
+    where = " and ".join(draft) or "the CPU"
+    lighter = ", the lighter one" if len(target) > 1 and len(draft) == 1 else ""
+    part = "" if is_whole else "a part of "
+    return f"{part}the target lies on {' and '.join(target)}, the drafter on {where}{lighter}"
+
+
+def _lack(request: PlanRequest) -> str:
+    if request.asked.draft == "off":
+        return "no draft model is wanted"
+    if not request.drafts:
+        return f"there is no draft model for {request.target.id}"
+    return "no draft model fits beside the target"
