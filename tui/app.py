@@ -10,8 +10,7 @@ from pathlib import Path
 from rich.text import Text
 from textual.app import App
 
-from edgespec.api.types import Options
-from edgespec.chat.controller import ChatController, OpenModel
+from edgespec.chat.controller import ChatController
 
 from .glyphs import ASCII, UNICODE, wants_ascii
 from .screen import ChatScreen
@@ -66,26 +65,16 @@ class EdgespecApp(App[int]):
             logger.debug("no handler for %s: Windows, or not the main thread", name)
 
 
-def run_chat(
-    open_model: OpenModel,
-    *,
-    options: Options,
-    system: str | None = None,
-    can_color: bool = True,
-    is_ascii: bool | None = None,
-) -> int:
-    """Open the chat and return its exit code; frees the model.
+def run_chat(chat: ChatController, *, can_color: bool = True, is_ascii: bool | None = None) -> int:
+    """Show a chat whose model is loaded or being loaded; returns its exit code, frees the model.
 
-    `open_model` runs in a thread of its own, with a function to tell its progress to. `is_ascii`
-    None: as the terminal's encoding says.
+    `is_ascii` None: as the terminal's encoding says.
     """
     never_fail_to_encode()
     learn_alt_enter()
-    chat = ChatController(options, system=system)
     app = EdgespecApp(
         chat, can_color=can_color, is_ascii=wants_ascii() if is_ascii is None else is_ascii
     )
-    chat.load(open_model)
     try:
         code = app.run()
     finally:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +19,9 @@ from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.api.types import Message
-    from edgespec.chat.controller import ChatController, OpenModel
-    from edgespec.cli.pick import Pick
-    from edgespec.models.names import Resolved
+    from edgespec.chat.controller import ChatController
+    from edgespec.history.library import Library
+    from edgespec.history.records import SavedChat
 
 
 @click.command()
@@ -40,6 +39,11 @@ def chat(shared: Shared, /, **given: Any) -> int:
     question = asked(flags.prompt, reads_stdin=flags.prompt is not None or not flags.plain)
     flags.options()  # a value without a meaning is told before anything is fetched
     if question is not None:
+        if flags.is_continued or flags.resume:
+            raise UsageError(
+                "--continue and --resume open a chat, and a prompt is answered by itself",
+                hint="leave -p and the piped text out",
+            )
         _answer_once(screen, doors, flags, question)
         return 0
     if flags.json:
@@ -55,7 +59,8 @@ def chat(shared: Shared, /, **given: Any) -> int:
 def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> None:
     from edgespec.cli.answer import answer
 
-    with _conversation(screen, doors, flags) as chat:
+    show_warnings(screen)
+    with _loaded(screen, _chat(screen, doors, flags, is_kept=False)) as chat:
         assert chat.model is not None
         options = chat.options
         if options.sampling.seed is None:
@@ -70,22 +75,45 @@ def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> N
 def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
     from edgespec.cli.repl import repl
 
-    with _conversation(screen, doors, flags) as chat:
+    show_warnings(screen)
+    with _loaded(screen, _chat(screen, doors, flags)) as chat:
         repl(screen, chat, with_stats=flags.stats)
 
 
-@contextmanager
-def _conversation(screen: Screen, doors: Doors, flags: Flags) -> "Iterator[ChatController]":
-    """A chat without a screen of its own, its model loaded; freed at the end."""
+def _chat(screen: Screen, doors: Doors, flags: Flags, *, is_kept: bool = True) -> "ChatController":
+    """A chat, new or a saved one, its model being loaded. `is_kept`: as far as the flags allow."""
     from edgespec.chat.controller import ChatController
     from edgespec.cli.pick import pick
+    from edgespec.cli.shelf import ModelShelf
+    from edgespec.history.keeper import Keeper
+    from edgespec.history.library import Library
+
+    library = Library()
+    saved = _saved(library, flags)
+    if saved is not None and flags.target is None:
+        flags = replace(flags, target=_known_model(saved.chat.target))
+    picked = pick(flags, screen)
+    shelf = ModelShelf(doors, flags, picked)
+    chat = ChatController(
+        flags.options(picked.advice(flags.think)),
+        system=flags.system,
+        journal=Keeper(library.path) if is_kept and not flags.private else None,
+        library=library,
+        shelf=shelf,
+    )
+    if saved is not None:
+        chat.chats.open(saved.chat.id)
+        chat.conversation.system = flags.system or chat.conversation.system
+    # Loading has a thread of its own: Ctrl-C cannot reach through native code.
+    chat.load(shelf.open_first())
+    return chat
+
+
+@contextmanager
+def _loaded(screen: Screen, chat: "ChatController") -> "Iterator[ChatController]":
+    """The chat once its model is there; freed at the end."""
     from edgespec.cli.repl import wait_for_model
 
-    show_warnings(screen)
-    picked = pick(flags, screen)
-    chat = ChatController(flags.options(picked.advice(flags.think)), system=flags.system)
-    # Loading has a thread of its own: Ctrl-C cannot reach through native code.
-    chat.load(_opener(doors, flags, picked))
     try:
         wait_for_model(screen, chat)
         if notice := _thinking_notice(chat):
@@ -95,6 +123,26 @@ def _conversation(screen: Screen, doors: Doors, flags: Flags) -> "Iterator[ChatC
         chat.close()
 
 
+def _saved(library: "Library", flags: Flags) -> "SavedChat | None":
+    """The chat to go on with. Raises: `HistoryError`, `UsageError`."""
+    if flags.is_continued and flags.resume:
+        raise UsageError("--continue and --resume exclude each other", hint="give one")
+    if flags.private and (flags.is_continued or flags.resume):
+        raise UsageError("a private chat is a new one: it cannot be continued", hint="give one")
+    if flags.resume:
+        return library.load(flags.resume)
+    return library.last() if flags.is_continued else None
+
+
+def _known_model(name: str) -> str | None:
+    """The model a chat was held with, if it is on this machine."""
+    from edgespec.models.catalogue import load_catalogue
+    from edgespec.store import list_installed
+
+    here = {found.spec.id for found in list_installed(load_catalogue())}
+    return name if name in here else None
+
+
 def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
     if not sys.stdout.isatty():
         raise UsageError(
@@ -102,47 +150,15 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
             hint='one answer: edgespec -p "your question"; line by line: edgespec --plain',
         )
     from edgespec import paths
-    from edgespec.cli.pick import pick
 
-    picked = pick(flags, screen)
+    chat = _chat(screen, doors, flags)
     screen.clear_status()  # what was checked would stay below the shell's prompt
     log_to_file(paths.state_dir() / "edgespec.log")
     from edgespec.tui.app import run_chat
 
-    code: int = run_chat(
-        _opener(doors, flags, picked),
-        options=flags.options(picked.advice(flags.think)),
-        system=flags.system,
-        can_color=not flags.no_color and not os.environ.get("NO_COLOR"),
-    )
+    can_color = not flags.no_color and not os.environ.get("NO_COLOR")
+    code: int = run_chat(chat, can_color=can_color)
     return code
-
-
-def _opener(doors: Doors, flags: Flags, picked: "Pick") -> "OpenModel":
-    from edgespec.chat.controller import LoadProgress
-
-    template = flags.template_text()
-    return lambda tell: doors.load(
-        _name(picked.target),
-        draft=_draft_name(picked),
-        drafter=picked.drafter,
-        n_ctx=flags.ctx,
-        n_threads=flags.threads,
-        template=template,
-        progress=lambda phase, fraction: tell(LoadProgress(phase, fraction)),
-    )
-
-
-def _draft_name(picked: "Pick") -> str | Path | None:
-    if picked.draft is None:
-        return None
-    # "auto" never fails: a draft nobody named is left out, with a reason, where it does not fit.
-    return _name(picked.draft) if picked.is_draft_named else "auto"
-
-
-def _name(resolved: "Resolved") -> str | Path:
-    model = resolved.model
-    return model if isinstance(model, Path) else model.id
 
 
 def _thinking_notice(chat: "ChatController") -> str:

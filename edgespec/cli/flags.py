@@ -57,6 +57,9 @@ class Flags:
     logprobs: int | None
     stats: bool
     plain: bool
+    is_continued: bool
+    resume: str | None
+    private: bool
     threads: int | None
     offline: bool
     yes: bool
@@ -163,6 +166,9 @@ _OUTPUT = (
     ),
     click.option("--stats", is_flag=True, help="Speed and acceptance on stderr."),
     click.option("--plain", is_flag=True, help="Line by line, without a full-screen UI."),
+    click.option("--continue", "is_continued", is_flag=True, help="Go on with the last chat."),
+    click.option("--resume", metavar="ID", help="Go on with a saved chat: edgespec history."),
+    click.option("--private", is_flag=True, help="Save nothing of this chat."),
     click.option("--no-color", is_flag=True, help="No colours; so does NO_COLOR=1."),
     click.option("--offline", is_flag=True, help="Use no network."),
     click.option("-y", "--yes", is_flag=True, help="Download without asking."),

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import threading
+from types import ModuleType
 from typing import NoReturn, TextIO
 
 from edgespec.text.clean import CleanStream, clean
@@ -100,20 +101,47 @@ class Screen:
         reply = sys.stdin.readline()
         return bool(reply) and reply.strip().lower() in ("", "y", "yes")
 
-    def read_line(self, prompt: str) -> str | None:
+    @property
+    def is_typed(self) -> bool:
+        """Whether a person types, rather than a pipe or a file."""
+        return not sys.stdin.closed and sys.stdin.isatty()
+
+    def read_line(self, prompt: str, start: str = "") -> str | None:
         """A line typed by the person, without its newline; None at the end of input.
 
-        Piped lines are read without showing the prompt.
+        `start` stands there to be changed. Piped lines are read without showing the prompt. What
+        is typed when Ctrl-C comes can be brought back with the Up key.
         """
         self.clear_status()
-        is_typed = sys.stdin.isatty()
-        if is_typed:
-            with contextlib.suppress(ImportError):  # not on Windows: there the console edits
-                importlib.import_module("readline")
+        if not self.is_typed:
+            line = sys.stdin.readline()
+            return line.removesuffix("\n") if line else None
+        editor = _line_editor()
+        if editor is not None and start:
+            editor.set_startup_hook(lambda: editor.insert_text(start))
         try:
-            return input(prompt if is_typed else "")
+            return self._input(prompt)
         except EOFError:
             return None
+        except KeyboardInterrupt:
+            if editor is not None and (typed := editor.get_line_buffer().strip("\n")):
+                editor.add_history(typed)
+            raise
+        finally:
+            if editor is not None:
+                editor.set_startup_hook(None)
+
+    def remember(self, lines: list[str]) -> None:
+        """Let the Up key bring these back."""
+        if self.is_typed and (editor := _line_editor()) is not None:
+            for line in lines:
+                editor.add_history(line)
+
+    def _input(self, prompt: str) -> str:
+        if self.is_out_terminal:
+            return input(prompt)
+        self._write_err(prompt)  # `input` would write it into the answers
+        return input()
 
     def _write_out(self, text: str) -> None:
         with self._lock:
@@ -124,6 +152,14 @@ class Screen:
         with self._lock:
             self.clear_status()
             _write(self._err, text)
+
+
+def _line_editor() -> ModuleType | None:
+    """GNU readline; not on Windows: there the console edits."""
+    try:
+        return importlib.import_module("readline")
+    except ImportError:
+        return None
 
 
 def open_standard_streams() -> None:

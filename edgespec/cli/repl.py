@@ -3,40 +3,35 @@
 Same conversation and commands as the TUI's; answers go to stdout, everything else to stderr.
 """
 
+import os
 import signal
+from dataclasses import dataclass, field
 
-from edgespec.chat.commands import COMMANDS, Command, Say, Unknown, parse, run
-from edgespec.chat.controller import ChatController, LoadProgress, Turn
+from edgespec.chat.commands import Command, Say, Unknown, help_lines, parse, run
+from edgespec.chat.commands_answers import turn_text
+from edgespec.chat.commands_history import opened_sentence
+from edgespec.chat.commands_options import choices_text
+from edgespec.chat.controller import ChatController, Turn
+from edgespec.chat.outcome import Outcome
+from edgespec.chat.turns import ContextFull, LoadProgress, Notice, Returned, Update
 from edgespec.cli.interrupts import stopping
 from edgespec.cli.render import Screen
-from edgespec.cli.wording import draft_line, loading_line, speed_line
-from edgespec.errors import UsageError
-from edgespec.events import PromptProgress, Round
+from edgespec.cli.wording import draft_line, loading_line, reading_line, speed_line
+from edgespec.errors import EdgespecError
+from edgespec.events import Round
 
 KEYS = """\
-Ctrl-C stops an answer and keeps what was said; with nothing to stop it leaves, as Ctrl-D does.
+Ctrl-C stops an answer and keeps what was said; with nothing to stop it clears the line, and the
+second time it leaves, as Ctrl-D does. Up and Down bring back earlier messages.
 A line that ends with \\ goes on in the next one."""
+_USAGE_WIDTH = 28
+_LONG_PROMPT = 1000
+"""From so many tokens on, reading is worth a word where no status line can be shown."""
 
 
 def repl(screen: Screen, chat: ChatController, *, with_stats: bool) -> None:
-    """Talk until /quit or the end of input. Raises: `KeyboardInterrupt` where nothing runs."""
-    if chat.description is not None and (why := chat.description.drafter_note):
-        screen.note(f"draft: {why}")
-    screen.note("Type a message, then Enter. /help lists the commands.")
-    while (text := _message(screen)) is not None:
-        turn = None
-        match parse(text):
-            case Say(said) if said.strip():
-                turn = chat.send(said)
-            case Unknown(sentence):
-                screen.note(sentence)
-            case Command("quit"):
-                return
-            case Command() as command:
-                turn = _obey(screen, chat, command)
-        if turn is not None:
-            _follow(screen, chat, turn)
-            _close(screen, turn, with_stats=with_stats)
+    """Talk until /quit or the end of input. Raises: `KeyboardInterrupt` at the second Ctrl-C."""
+    _Talk(screen, chat, with_stats).run()
 
 
 def wait_for_model(screen: Screen, chat: ChatController) -> None:
@@ -44,58 +39,171 @@ def wait_for_model(screen: Screen, chat: ChatController) -> None:
     for update in chat.follow():
         if isinstance(update, LoadProgress):
             screen.status(loading_line(update.phase, update.fraction))
+        elif isinstance(update, Notice):
+            screen.note(update.text)
     if chat.load_error is not None:
         raise chat.load_error
 
 
-def _message(screen: Screen) -> str | None:
-    lines: list[str] = []
-    while (line := screen.read_line("... " if lines else "you> ")) is not None:
-        if not line.endswith("\\"):
-            return "\n".join([*lines, line])
-        lines.append(line[:-1])
-    return "\n".join(lines) if lines else None
+@dataclass(slots=True)
+class _Talk:
+    """One session at the prompt."""
 
+    screen: Screen
+    chat: ChatController
+    with_stats: bool
+    edited: Turn | None = None
+    """What is sent next takes its place."""
+    draft: str = ""
+    """What stands in the line when the person begins to type."""
+    told: set[str] = field(default_factory=set)
+    """What was said once about this answer, where no status line can be shown."""
 
-def _obey(screen: Screen, chat: ChatController, command: Command) -> Turn | None:
-    """Do what a command says. Returns: the turn that it started."""
-    try:
-        outcome = run(chat, command)
-    except UsageError as error:
-        screen.error(error.message, error.hint)
-        return None
-    if outcome.effect == "help":
-        screen.note("\n".join(f"{e.usage:<26}{e.summary}" for e in COMMANDS.values()))
-        screen.note(KEYS)
-    elif outcome.effect == "copy":
-        screen.line(outcome.payload)
-    elif outcome.text:
-        screen.note(outcome.text)
-    return outcome.turn
+    def run(self) -> None:
+        self._greet()
+        while (text := self._message()) is not None:
+            match parse(text):
+                case Say(said) if said.strip():
+                    self._say(said)
+                case Say():
+                    self.edited = None
+                case Unknown(sentence):
+                    self.screen.note(sentence)
+                case Command("quit"):
+                    return
+                case Command() as command:
+                    self._obey(command)
 
+    def _greet(self) -> None:
+        chat, screen = self.chat, self.screen
+        if chat.description is not None and (why := chat.description.drafter_note):
+            screen.note(f"draft: {why}")
+        if chat.chats.state.word == "PRIVATE":
+            screen.note("this chat is private: nothing of it is saved.")
+        if chat.turns:
+            screen.note(opened_sentence(chat))
+            screen.note(turn_text(chat.turns[-1]))
+            screen.remember([turn.prompt for turn in chat.turns])
+        screen.note("Type a message, then Enter. /help lists the commands.")
 
-def _follow(screen: Screen, chat: ChatController, turn: Turn) -> None:
-    """Print the turn's answer as it grows. The first Ctrl-C stops it, the second goes on up."""
-    n_shown = 0
-    with stopping(chat.stop) as caught:
-        for update in chat.follow():
-            new, n_shown = turn.text[n_shown:], len(turn.text)
-            if new:
-                screen.answer(new)
-            elif isinstance(update, PromptProgress):
-                screen.status(f"reading {update.done:,} of {update.total:,} tokens")
-            elif isinstance(update, Round) and not turn.text:
-                screen.status(f"thinking: {update.stats.generated_tokens:,} tokens")
-    if caught.number == signal.SIGTERM:
-        caught.raise_again()
+    def _message(self) -> str | None:
+        """What the person typed, lines joined; None at the end of input."""
+        lines: list[str] = []
+        has_interrupted = False
+        while True:
+            for update in self.chat.drain():
+                self._tell(update)
+            start, self.draft = self.draft, ""
+            prompt = "... " if lines else "edit> " if self.edited else "you> "
+            try:
+                line = self.screen.read_line(prompt, start)
+            except KeyboardInterrupt:
+                if has_interrupted or not self.screen.is_typed:
+                    raise
+                has_interrupted, lines, self.edited = True, [], None
+                self.screen.note("\ncleared; Up brings it back, Ctrl-C again leaves")
+                continue
+            if line is None:
+                return "\n".join(lines) if lines else None
+            if not line.endswith("\\"):
+                return "\n".join([*lines, line])
+            lines.append(line[:-1])
 
+    def _say(self, text: str) -> None:
+        chat = self.chat
+        if not chat.can_send:
+            self.screen.note(choices_text(chat) if chat.full else "one message waits already")
+            return
+        edited, self.edited = self.edited, None
+        turn = chat.send(text) if edited is None else chat.edit(edited, text)
+        self._follow(turn)
 
-def _close(screen: Screen, turn: Turn, *, with_stats: bool) -> None:
-    if turn.text:
-        screen.end_answer()
-    if turn.error is not None:
-        screen.error(turn.error.message, turn.error.hint)
-    if turn.status == "stopped":
-        screen.note("[stopped]")
-    if with_stats:
-        screen.note(f"{speed_line(turn.stats)}; {draft_line(turn.stats)}.")
+    def _obey(self, command: Command) -> None:
+        try:
+            outcome = run(self.chat, command)
+        except EdgespecError as error:
+            self.screen.error(error.message, error.hint)
+            return
+        self._show(outcome)
+        if outcome.effect in ("sent", "follow"):
+            self._follow(outcome.turn)
+
+    def _show(self, outcome: Outcome) -> None:
+        screen = self.screen
+        if outcome.effect == "help":
+            for usage, summary in help_lines():
+                screen.note(f"{usage:<{_USAGE_WIDTH}}{summary}")
+            screen.note(KEYS)
+        elif outcome.effect == "copy":
+            screen.line(outcome.payload)
+        elif outcome.effect == "edit":
+            self.edited, self.draft = outcome.turn, outcome.payload
+            screen.note("edit the message, then Enter; an empty line leaves it as it is")
+            if not screen.is_typed:
+                screen.note(f"it is: {outcome.payload}")
+        elif outcome.text:
+            screen.note(outcome.text)
+        if outcome.effect == "opened" and self.chat.turns:
+            screen.note(turn_text(self.chat.turns[-1]))
+            screen.remember([turn.prompt for turn in self.chat.turns])
+
+    def _follow(self, turn: Turn | None) -> None:
+        """Print what comes as it grows. The first Ctrl-C stops it, the second goes on up."""
+        n_shown = 0
+        self.told.clear()
+        with stopping(self.chat.stop) as caught:
+            for update in self.chat.follow():
+                new = turn.text[n_shown:] if turn is not None else ""
+                n_shown += len(new)
+                if new:
+                    self.screen.answer(new)
+                else:
+                    self._tell(update)
+        for update in self.chat.drain():
+            self._tell(update)
+        if turn is not None and turn.status != "queued":
+            self._close(turn)
+        if caught.number == signal.SIGTERM:
+            caught.raise_again()
+
+    def _tell(self, update: Update) -> None:
+        screen = self.screen
+        match update:
+            case Notice(text):
+                screen.note(text)
+            case LoadProgress(phase, fraction):
+                screen.status(loading_line(phase, fraction))
+            case Returned(_, text):
+                screen.note(f"not sent: {text}")
+                screen.remember([text])
+            case ContextFull():
+                screen.note(choices_text(self.chat))
+            case Round(_, stats) if self.chat.state == "THINKING":
+                self._status(f"thinking: {stats.generated_tokens:,} tokens", "thinking")
+            case _ if (reading := self.chat.reading) is not None:
+                is_long = reading.total - reading.cached >= _LONG_PROMPT
+                word = f"reading {reading.total:,} tokens" if is_long else ""
+                summary = "for a summary, " if self.chat.state == "SUMMARISING" else ""
+                self._status(summary + reading_line(reading), word)
+            case _:
+                pass
+
+    def _status(self, line: str, word: str) -> None:
+        """A line that changes, or one word where the terminal cannot take a line back."""
+        if os.environ.get("TERM") != "dumb":
+            self.screen.status(line)
+        elif self.screen.is_err_terminal and word and word not in self.told:
+            self.told.add(word)
+            self.screen.note(f"[{word}]")
+
+    def _close(self, turn: Turn) -> None:
+        screen = self.screen
+        if turn.text:
+            screen.end_answer()
+        if turn.error is not None:
+            screen.error(turn.error.message, turn.error.hint)
+            screen.note("your message is kept: /regen answers it again")
+        if turn.status == "stopped":
+            screen.note("[stopped]")
+        if self.with_stats:
+            screen.note(f"{speed_line(turn.stats)}; {draft_line(turn.stats)}.")

@@ -1,6 +1,6 @@
 """Numbers as sentences: statistics and durations. Pure; prints nothing."""
 
-from edgespec.chat.turns import ratio
+from edgespec.chat.turns import Reading, ratio
 from edgespec.events import Stats
 
 
@@ -46,3 +46,12 @@ def draft_line(stats: Stats) -> str:
 def loading_line(phase: str, fraction: float | None) -> str:
     """For example "loading qwen3-14b, 34 %"."""
     return phase if fraction is None else f"{phase}, {fraction:.0%}"
+
+
+def reading_line(reading: Reading) -> str:
+    """For example "reading 1,840 of 7,912 tokens (23%), 410 tok/s, 15 s left; 512 cached"."""
+    share = reading.done / reading.total if reading.total else 1.0
+    line = f"reading {reading.done:,} of {reading.total:,} tokens ({share:.0%})"
+    if reading.tokens_per_s is not None and reading.left_s:
+        line += f", {reading.tokens_per_s:,.0f} tok/s, {duration(reading.left_s)} left"
+    return line + (f"; {reading.cached:,} cached" if reading.cached else "")

@@ -22,7 +22,7 @@ PATIENCE_S = 30.0
 CHILD = """
 import sys
 from dataclasses import replace
-from edgespec.api.types import Options
+from edgespec.chat.controller import ChatController
 from edgespec.errors import ModelNotFound
 from edgespec.tui.app import run_chat
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
@@ -34,7 +34,9 @@ def open_model(tell):
         return ScriptedLM(description=replace(DESCRIPTION, n_ctx="no number"))
     return ScriptedLM([Script("one two three four five six", hold_at=4)])
 
-sys.exit(run_chat(open_model, options=Options(), can_color="plain" not in sys.argv))
+chat = ChatController()
+chat.load(open_model)
+sys.exit(run_chat(chat, can_color="plain" not in sys.argv))
 """
 ALTERNATE_SCREEN_ON = b"\x1b[?1049h"
 ALTERNATE_SCREEN_OFF = b"\x1b[?1049l"

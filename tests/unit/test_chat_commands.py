@@ -196,6 +196,13 @@ def test_stats_text_shows_numbers_that_agree() -> None:
 
 def test_completions_shrink_to_the_command_that_is_typed() -> None:
     assert len(completions("/")) == len(COMMANDS)
-    assert [entry.name for entry in completions("/s")] == ["set", "system", "stats"]
+    assert [entry.name for entry in completions("/s")] == [
+        "show",
+        "stats",
+        "search",
+        "save",
+        "set",
+        "system",
+    ]
     assert completions("/set ") == []
     assert completions("//") == []
