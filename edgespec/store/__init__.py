@@ -6,16 +6,19 @@ Knows the catalogue's entries (`edgespec.models.spec`), nothing of llama.cpp.
 
 from edgespec.store.disk import Installed, Removed, installed, list_installed, remove
 from edgespec.store.hub import is_offline
-from edgespec.store.progress import Phase, PullProgress, Tell
+from edgespec.store.job import Patience
+from edgespec.store.progress import Phase, PullProgress, Tell, ignore
 from edgespec.store.pull import described, pull
 
 __all__ = [
     "Installed",
+    "Patience",
     "Phase",
     "PullProgress",
     "Removed",
     "Tell",
     "described",
+    "ignore",
     "installed",
     "is_offline",
     "list_installed",

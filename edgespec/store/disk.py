@@ -13,8 +13,9 @@ from pathlib import Path
 from edgespec import paths
 from edgespec.errors import ModelNotFound
 from edgespec.models.spec import HubSource, ModelSpec
+from edgespec.store.job import folder_of, key_of
 from edgespec.store.lock import locked
-from edgespec.store.pins import has_pinned_size, is_pinned
+from edgespec.store.pins import has_pinned_size, is_pinned, pinned
 from edgespec.store.progress import Tell, ignore
 
 
@@ -45,6 +46,7 @@ def installed(spec: ModelSpec, tell: Tell = ignore) -> Path | None:
 
     The size is checked always, the hash the first time a file is seen (tells "verify" meanwhile).
     """
+    spec = pinned(spec)
     found = (path for path in places(spec) if is_pinned(spec, path, tell))
     return next(found, None)
 
@@ -52,7 +54,7 @@ def installed(spec: ModelSpec, tell: Tell = ignore) -> Path | None:
 def list_installed(specs: Iterable[ModelSpec]) -> tuple[Installed, ...]:
     """Those of `specs` that are here, judged by size alone: fast, for listing."""
     found = []
-    for spec in specs:
+    for spec in map(pinned, specs):
         path = next((path for path in places(spec) if has_pinned_size(spec, path)), None)
         if path is not None:
             found.append(Installed(spec, path, path.stat().st_size))
@@ -64,7 +66,8 @@ def remove(spec: ModelSpec) -> Removed:
 
     Raises: `ModelNotFound` when there is nothing to delete.
     """
-    own = paths.models_dir() / spec.id
+    spec = pinned(spec)
+    own = folder_of(spec)
     with locked(spec, ignore):
         copies = [path for path in places(spec) if path.is_file()]
         doomed = [path for path in copies if own not in path.parents]
@@ -84,9 +87,9 @@ def remove(spec: ModelSpec) -> Removed:
 def places(spec: ModelSpec) -> Iterator[Path]:
     """Where the file may be, best place first; nothing is checked."""
     folder = paths.models_dir()
-    yield folder / spec.id / spec.file
+    yield folder_of(spec) / spec.file
     # Copied here by hand, for example onto a machine without a network.
-    yield from {folder / spec.file: None, folder / f"{spec.id}.gguf": None}
+    yield from {folder / spec.file: None, folder / f"{key_of(spec)}.gguf": None}
     for source in spec.sources:
         if isinstance(source, HubSource):
             yield from _in_hub_cache(source, any_revision=spec.sha256 is not None)

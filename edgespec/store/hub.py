@@ -1,23 +1,30 @@
-"""Gets a file from the Hugging Face hub into its own cache, which other programs share."""
+"""Gets a file from the Hugging Face hub into its own cache, which other programs share.
+
+The hub's client finds the file, authenticates and keeps the cache's layout. What it does not do is
+done here: go on where a killed process stopped, hash while writing, say that nothing comes, and
+check what came against the pin (huggingface_hub #4196, #4452).
+"""
 
 import os
-import queue
-import threading
-import time
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
 
 from edgespec import paths
 from edgespec.models.spec import HubSource
-from edgespec.store.disk import places
-from edgespec.store.hub_errors import explained, refusals
-from edgespec.store.job import Job, SourceFailed
-from edgespec.store.pins import is_pinned
+from edgespec.store.hub_errors import disk_failure, explained
+from edgespec.store.hub_offer import Offer, ask
+from edgespec.store.hub_stream import Stream
+from edgespec.store.job import Job, SourceFailed, key_of
+from edgespec.store.lock import held
+from edgespec.store.part import PartFile
+from edgespec.store.pins import is_pinned, pin, remember
 from edgespec.store.progress import Meter
+from edgespec.store.pump import Lost, pumped
 
-_ANSWER_S = 5.0
-_POLL_S = 0.1
+PART = ".part"
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def is_offline() -> bool:
@@ -27,95 +34,136 @@ def is_offline() -> bool:
 
 def fetch(source: HubSource, job: Job) -> Path:
     """The verified file in the hub's cache. Raises: `SourceFailed`, quickly when unreachable."""
-    # 0.3 s of CPU time, and its settings are read at import. Its Xet transfer reports to native
-    # threads, where an exception cannot cancel.
-    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
-    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
-
-    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
     meter = job.meter("download", str(source), job.spec.planning_bytes)
-    before = {path for path in places(job.spec) if path.exists()}
+    offer = ask(source, job, meter)
+    _check_offer(offer, job)
+    blob = repo_folder(source) / "blobs" / offer.etag
+    sha256 = None
     try:
-        url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=endpoint)
-        found = _answer(lambda: get_hf_file_metadata(url, timeout=_ANSWER_S), meter)
-        _check_offer(found.size, job)
-        path = Path(
-            hf_hub_download(
-                source.repo,
-                source.file,
-                revision=source.revision,
-                cache_dir=paths.hub_cache(),
-                endpoint=endpoint,
-                library_name="edgespec",
-                tqdm_class=_bar(meter),
-            )
-        )
-    except refusals() as error:
-        raise explained(error, source, endpoint) from error
+        if not blob.exists():
+            sha256 = _fetched(_Place(source, offer, blob), job)
+        path = _linked(source, offer, meter)
+    except OSError as error:
+        raise disk_failure(error, blob.parent, job) from error
+    if sha256 is not None:
+        remember(job.spec, path, sha256)
+        if job.spec.sha256 is None:
+            pin(job.spec, offer.commit, path.stat().st_size, sha256)
+            meter.say(f"nobody had pinned this file: from now on it is the one of sha256 {sha256}")
     if not is_pinned(job.spec, path, job.tell):
-        _refuse(path, is_new=path not in before)
+        raise SourceFailed(
+            f"the copy in {path} does not have the pinned sha256",
+            hint=f"if no other program needs it, delete {path} and run it again",
+        )
     return path
 
 
-def _check_offer(size_bytes: int | None, job: Job) -> None:
-    pinned = job.spec.size_bytes
-    if size_bytes is not None and pinned is not None and size_bytes != pinned:
+def repo_folder(source: HubSource) -> Path:
+    """The repository's folder in the hub's cache."""
+    return paths.hub_cache() / f"models--{source.repo.replace('/', '--')}"
+
+
+def parts(source: HubSource, key: str) -> Iterator[Path]:
+    """What unfinished pulls of the model with this key left."""
+    return (repo_folder(source) / "blobs").glob(f"*.edgespec-{key}{PART}")
+
+
+def _check_offer(offer: Offer, job: Job) -> None:
+    """Raises: `SourceFailed` for a file that cannot be the pinned one, before it is fetched."""
+    spec = job.spec
+    if spec.size_bytes is not None and offer.size_bytes not in (None, spec.size_bytes):
         raise SourceFailed(
-            f"it now offers {size_bytes:,} bytes under that name instead of the pinned {pinned:,}"
+            f"it now offers {offer.size_bytes:,} bytes under that name instead of the pinned "
+            f"{spec.size_bytes:,}"
         )
-    job.need_space(size_bytes or job.spec.planning_bytes or 0, paths.hub_cache(), "(the file)")
+    is_hash = _SHA256.fullmatch(offer.etag)
+    if spec.sha256 is not None and is_hash and offer.etag != spec.sha256:
+        raise SourceFailed(
+            f"it now offers a file of sha256 {offer.etag[:12]}… under that name instead of the "
+            f"pinned {spec.sha256[:12]}…"
+        )
 
 
-def _refuse(path: Path, *, is_new: bool) -> None:
-    if is_new:
-        path.resolve().unlink()
-        path.unlink(missing_ok=True)
-        raise SourceFailed("what came does not have the pinned sha256, so it was removed")
-    raise SourceFailed(
-        f"the copy in {path} does not have the pinned sha256",
-        hint=f"if no other program needs it, delete {path} and run it again",
-    )
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is fetched, and where to."""
+
+    source: HubSource
+    offer: Offer
+    blob: Path
 
 
-def _answer(ask: Callable[[], Any], meter: Meter) -> Any:
-    """What `ask` gives, or a timeout: a name server that is silent has no timeout of its own."""
-    answers: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            answers.put((ask(), None))
-        except Exception as error:
-            answers.put((None, error))
-
-    threading.Thread(target=run, name="edgespec-hub", daemon=True).start()
-    end_s = time.monotonic() + 2 * _ANSWER_S
-    while time.monotonic() < end_s:
-        meter.at(0)
-        try:
-            answer, error = answers.get(timeout=_POLL_S)
-        except queue.Empty:
-            continue
-        if error is not None:
-            raise error
-        return answer
-    raise TimeoutError(f"no answer within {2 * _ANSWER_S:.0f} s")
+def _fetched(place: _Place, job: Job) -> str | None:
+    """Put the blob where it belongs. Gives its sha256, or None when another process put it."""
+    lock = paths.hub_cache() / ".locks" / repo_folder(place.source).name
+    waiting = job.meter("wait", "another process", place.offer.size_bytes)
+    # The lock of the hub's own client: it and we never fetch the same file at the same time.
+    with held(lock / f"{place.offer.etag}.lock", waiting):
+        if place.blob.exists():
+            return None
+        place.blob.parent.mkdir(parents=True, exist_ok=True)
+        name = f"{place.offer.etag}.edgespec-{key_of(job.spec)}{PART}"
+        _clear_others(place, name, job)
+        checking = job.meter("verify", "what an earlier pull left", place.offer.size_bytes)
+        with PartFile(place.blob.with_name(name), checking) as part:
+            return _completed(part, place, job)
 
 
-def _bar(meter: Meter) -> type[Any]:
-    """What the hub takes for a progress bar: draws nothing, feeds `meter`."""
+def _completed(part: PartFile, place: _Place, job: Job) -> str:
+    size_bytes = place.offer.size_bytes
+    needed = (size_bytes or job.spec.planning_bytes or 0) - part.done_bytes
+    job.need_space(max(0, needed), place.blob.parent, "(the file)")
+    meter = job.meter("download", str(place.source), size_bytes or job.spec.planning_bytes)
+    stream = Stream(place.source, place.offer, job, meter)
+    is_patched = stream.fill(part)
+    if is_patched and not _is_right(part, place, job):
+        meter.say("what was kept of an earlier try does not fit: fetching all of it again")
+        part.restart()
+        stream.fill(part)
+    if not _is_right(part, place, job):
+        came = f"{part.done_bytes:,} bytes of sha256 {part.sha256[:12]}…"
+        part.path.unlink()
+        raise SourceFailed(f"what came ({came}) does not have the pinned sha256, so it was removed")
+    sha256 = part.sha256
+    part.move_to(place.blob)
+    return sha256
 
-    class Bar:
-        def __init__(self, *, initial: int = 0, **_: Any) -> None:
-            self._done_bytes = initial
 
-        def __enter__(self) -> Self:
-            return self
+def _is_right(part: PartFile, place: _Place, job: Job) -> bool:
+    """By the pin; without one by what the hub says the hash is; without that by the size."""
+    etag = place.offer.etag
+    wanted = job.spec.sha256 or (etag if _SHA256.fullmatch(etag) else None)
+    has_size = place.offer.size_bytes in (None, part.done_bytes)
+    return has_size and wanted in (None, part.sha256)
 
-        def __exit__(self, *_: object) -> None:
-            return
 
-        def update(self, n: float | None = 1) -> None:
-            self._done_bytes += int(n or 0)
-            meter.at(self._done_bytes)
+def _clear_others(place: _Place, name: str, job: Job) -> None:
+    """Parts of what the repository held under this name before: nothing will complete them."""
+    for left in parts(place.source, key_of(job.spec)):
+        if left.name != name:
+            left.unlink(missing_ok=True)
 
-    return Bar
+
+def _linked(source: HubSource, offer: Offer, meter: Meter) -> Path:
+    """The name under which programs find the blob; the client knows the layout, and Windows."""
+    from huggingface_hub import hf_hub_download
+
+    def link() -> Iterator[str]:
+        yield hf_hub_download(
+            source.repo,
+            source.file,
+            revision=offer.commit,
+            cache_dir=paths.hub_cache(),
+            endpoint=offer.endpoint,
+            library_name="edgespec",
+        )
+
+    try:
+        path = Path(next(pumped(link, meter.tick)))
+    except Lost as lost:
+        raise explained(lost.cause, source, offer.endpoint) from lost.cause
+    if source.revision != offer.commit:
+        ref = repo_folder(source) / "refs" / source.revision
+        ref.parent.mkdir(parents=True, exist_ok=True)
+        ref.write_text(offer.commit, encoding="utf-8")
+    return path

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import DownloadError
 from edgespec.models.spec import ModelSpec
+from edgespec.store.job import key_of
 from edgespec.store.progress import Meter, Tell
 
 _POLL_S = 0.1
@@ -17,24 +19,34 @@ def locked(spec: ModelSpec, tell: Tell) -> Iterator[None]:
 
     Raises: `DownloadError` when the folder cannot be written.
     """
+    meter = Meter(tell, spec.file, "wait", "another process", spec.planning_bytes)
+    lock = paths.models_dir() / ".locks" / f"{key_of(spec)}.lock"
+    with held(lock, meter):
+        yield
+
+
+@contextmanager
+def held(path: Path, meter: Meter) -> Iterator[None]:
+    """Hold the lock at `path`; `meter` ticks while another process has it.
+
+    Raises: `DownloadError` when the folder cannot be written.
+    """
     # Imported late: only a pull or a removal locks.
     from filelock import FileLock, Timeout
 
-    folder = paths.models_dir() / ".locks"
-    meter = Meter(tell, spec.file, "wait", "another process", spec.planning_bytes)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / f"{spec.id}.lock")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
         while True:
             try:
                 lock.acquire(timeout=_POLL_S, poll_interval=_POLL_S / 2)
                 break
             except Timeout:
-                meter.at(0)
+                meter.tick()
     except OSError as error:
         raise DownloadError(
-            f"{paths.models_dir()} cannot be written: {error.strerror or error}",
-            hint="let EDGESPEC_HOME name a folder of yours",
+            f"{path.parent.parent} cannot be written: {error.strerror or error}",
+            hint="let EDGESPEC_HOME or HF_HOME name a folder of yours",
         ) from error
     try:
         yield

@@ -1,17 +1,20 @@
 """Whether a file is the pinned one: its size always, its hash once.
 
 A hash is remembered beside the model with the size and time of the file it was taken of; any change
-of the file makes it unknown again.
+of the file makes it unknown again. A model that the catalogue does not pin is pinned here by its
+first download.
 """
 
+import dataclasses
 import hashlib
 import json
 import logging
 import os
 from pathlib import Path
+from typing import Any
 
-from edgespec import paths
-from edgespec.models.spec import ModelSpec
+from edgespec.models.spec import HubSource, ModelSpec
+from edgespec.store.job import folder_of
 from edgespec.store.progress import Meter, Tell
 
 _log = logging.getLogger(__name__)
@@ -35,15 +38,33 @@ def is_pinned(spec: ModelSpec, path: Path, tell: Tell) -> bool:
     return sha256 == spec.sha256
 
 
+def pinned(spec: ModelSpec) -> ModelSpec:
+    """`spec` with the pins of its first download here, where the catalogue has none."""
+    if spec.sha256 is not None:
+        return spec
+    match _notes(_pin_file(spec)):
+        case {"file": spec.file, "size_bytes": int(size), "sha256": str(sha256), "commit": commit}:
+            sources = (
+                dataclasses.replace(source, revision=str(commit))
+                if isinstance(source, HubSource)
+                else source
+                for source in spec.sources
+            )
+            return dataclasses.replace(spec, size_bytes=size, sha256=sha256, sources=tuple(sources))
+    return spec
+
+
+def pin(spec: ModelSpec, commit: str, size_bytes: int, sha256: str) -> None:
+    """From now on only this file is the model's."""
+    pins = {"file": spec.file, "size_bytes": size_bytes, "sha256": sha256, "commit": commit}
+    _write(_pin_file(spec), pins)
+
+
 def remember(spec: ModelSpec, path: Path, sha256: str) -> None:
     """Note the hash of `path` as it is now."""
     ledger = _ledger(spec)
-    notes = _notes(ledger) | {str(path): [*_stamp(path), sha256]}
-    fresh = ledger.with_name(f"{ledger.name}.{os.getpid()}")
     try:
-        ledger.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(json.dumps(notes), encoding="utf-8")
-        os.replace(fresh, ledger)
+        _write(ledger, _notes(ledger) | {str(path): [*_stamp(path), sha256]})
     except OSError as error:
         # Only the next start's time is lost.
         _log.info("cannot remember the hash of %s: %s", path, error)
@@ -70,7 +91,14 @@ def _remembered(spec: ModelSpec, path: Path) -> str | None:
     return None
 
 
-def _notes(ledger: Path) -> dict[str, list[object]]:
+def _write(file: Path, notes: dict[str, Any]) -> None:
+    fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh.write_text(json.dumps(notes), encoding="utf-8")
+    os.replace(fresh, file)
+
+
+def _notes(ledger: Path) -> dict[str, Any]:
     try:
         notes = json.loads(ledger.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -79,7 +107,11 @@ def _notes(ledger: Path) -> dict[str, list[object]]:
 
 
 def _ledger(spec: ModelSpec) -> Path:
-    return paths.models_dir() / spec.id / "verified.json"
+    return folder_of(spec) / "verified.json"
+
+
+def _pin_file(spec: ModelSpec) -> Path:
+    return folder_of(spec) / "pin.json"
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -10,8 +10,9 @@ from edgespec.models.spec import HubSource, ModelSpec, Source
 from edgespec.sizes import gigabytes
 from edgespec.store import hub, packages
 from edgespec.store.disk import installed
-from edgespec.store.job import FreeBytes, Job, SourceFailed, disk_free
+from edgespec.store.job import FreeBytes, Job, Patience, SourceFailed, disk_free, folder_of
 from edgespec.store.lock import locked
+from edgespec.store.pins import pinned
 from edgespec.store.progress import Tell, ignore
 
 _log = logging.getLogger(__name__)
@@ -23,12 +24,14 @@ def pull(
     *,
     offline: bool = False,
     free_bytes: FreeBytes = disk_free,
+    patience: Patience = Patience(),
 ) -> Path:
     """The model's file, fetched if it is not here yet.
 
-    `tell` hears every state; an exception in it cancels, and finished parts are kept for the next
-    pull. Raises: `ModelNotFound` when offline; `DownloadError` with every source's reason.
+    `tell` hears every state; an exception in it cancels, and what came is kept for the next pull.
+    Raises: `ModelNotFound` when offline; `DownloadError` with every source's reason.
     """
+    spec = pinned(spec)
     if path := installed(spec, tell):
         return path
     if offline or hub.is_offline():
@@ -36,7 +39,7 @@ def pull(
     with locked(spec, tell):
         if path := installed(spec, tell):  # another process was quicker
             return path
-        job = Job(spec, paths.models_dir() / spec.id, tell, free_bytes)
+        job = Job(spec, folder_of(spec), tell, free_bytes, patience)
         path = _first_that_delivers(job)
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
     return path
