@@ -11,7 +11,7 @@ from edgespec.chat.conversation import Conversation, conversation_of, with_setti
 from edgespec.chat.journal import Journal, Nowhere
 from edgespec.chat.turns import Turn
 from edgespec.errors import HistoryError
-from edgespec.history.exchange import as_json, as_markdown
+from edgespec.history.exchange import as_json, as_markdown, write_new
 from edgespec.history.keeper import SaveState
 from edgespec.history.library import Library
 from edgespec.history.records import ChatSummary, Hit, SavedChat, TurnRecord
@@ -167,19 +167,7 @@ class Chats:
         """Write this chat into a file, never over another. Returns: its path."""
         name = Path(f"edgespec-{self._owner.conversation.id}.{kind}")
         path = (path or name).expanduser()
-        text = self.text(kind)
-        try:
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except FileExistsError as error:
-            raise HistoryError(
-                f"{path} is there already", hint=f"name another: /export {kind} FILE"
-            ) from error
-        except OSError as error:
-            raise HistoryError(
-                f"{path} cannot be written: {error.strerror or error}",
-                hint=f"name another place: /export {kind} FILE",
-            ) from error
+        write_new(path, self.text(kind))
         return path.absolute()
 
     def _shown(self, saved: SavedChat) -> Conversation:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 from edgespec.errors import HistoryError
@@ -23,6 +24,19 @@ def as_json(chats: Sequence[SavedChat]) -> str:
         "chats": [{**asdict(c.chat), "turns": [asdict(t) for t in c.turns]} for c in chats],
     }
     return encodable(json.dumps(whole, ensure_ascii=False, indent=1)) + "\n"
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises: `HistoryError`."""
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise HistoryError(f"{path} is there already", hint="name another file") from error
+    except OSError as error:
+        raise HistoryError(
+            f"{path} cannot be written: {error.strerror or error}", hint="name another place"
+        ) from error
 
 
 def from_json(text: str) -> tuple[SavedChat, ...]:
