@@ -1,10 +1,10 @@
-"""The share of the processors that Linux's control groups leave to this process.
+"""What Linux's control groups leave to this process: which groups it is in, and its processors.
 
 Works on the texts of /proc and /sys/fs/cgroup, which come through a function, so that any
 machine's can be read.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 
 Read = Callable[[str], str | None]
@@ -12,28 +12,33 @@ Read = Callable[[str], str | None]
 
 
 def cpu_quota(read: Read) -> float | None:
-    """The smallest CPU quota of this process's control group and of those above it.
+    """The smallest CPU quota of this process's control group and of those above it."""
+    quotas: list[float] = []
+    for folder, is_version_2 in groups(read, "cpu"):
+        found = (_version_2_quota if is_version_2 else _version_1_quota)(folder, read)
+        if found is not None:
+            quotas.append(found)
+    return min(quotas, default=None)
+
+
+def groups(read: Read, controller: str) -> Iterator[tuple[PurePosixPath, bool]]:
+    """The folders of this process's group and of those above it, and whether each is version 2.
 
     Both versions are read, because both can be mounted at once. In a container the path in
     /proc/self/cgroup may be the host's, so that the mount's root is taken off its front.
     """
     paths = dict(_own_groups(read("/proc/self/cgroup") or ""))
-    quotas: list[float] = []
     for line in (read("/proc/self/mountinfo") or "").splitlines():
         fields, _, rest = line.partition(" - ")
         kind, *options = rest.split()
         if kind not in ("cgroup", "cgroup2"):
             continue
-        controller = "" if kind == "cgroup2" else "cpu"
-        if controller not in paths or (controller and "cpu" not in options[-1].split(",")):
+        name = "" if kind == "cgroup2" else controller
+        if name not in paths or (name and name not in options[-1].split(",")):
             continue
         root, mount_point = fields.split()[3:5]
-        quota = _version_2_quota if kind == "cgroup2" else _version_1_quota
-        for folder in _folders(PurePosixPath(mount_point), root, paths[controller]):
-            found = quota(folder, read)
-            if found is not None:
-                quotas.append(found)
-    return min(quotas, default=None)
+        for folder in _folders(PurePosixPath(mount_point), root, paths[name]):
+            yield folder, kind == "cgroup2"
 
 
 def _own_groups(text: str) -> Iterable[tuple[str, str]]:

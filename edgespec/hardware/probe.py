@@ -1,0 +1,50 @@
+"""This machine as a report: every reader asked once. Loads llama.cpp, about 0.2 s."""
+
+from pathlib import Path
+
+from edgespec.engine import binding
+from edgespec.engine.devices import devices
+from edgespec.engine.threads import cores
+from edgespec.hardware.cpu import read_cpu
+from edgespec.hardware.gpu import read_devices
+from edgespec.hardware.memory import read_memory
+from edgespec.hardware.types import HardwareReport, Unknown
+
+
+def probe() -> HardwareReport:
+    """What this machine has now. Never raises: what cannot be read says why."""
+    found = read_devices(devices)
+    return HardwareReport(
+        name="this machine",
+        cpu=read_cpu(_read, cores(), _system_line),
+        memory=read_memory(_read, _whole, _address_limit()),
+        devices=() if isinstance(found, Unknown) else found,
+        notes=(f"devices are not known: {found.reason}",) if isinstance(found, Unknown) else (),
+    )
+
+
+def _system_line() -> str:
+    line: bytes = binding.lib().llama_print_system_info()
+    return line.decode("utf-8", "replace")
+
+
+def _whole() -> tuple[int, int]:
+    import psutil  # 30 ms
+
+    memory = psutil.virtual_memory()
+    return int(memory.total), int(memory.available)
+
+
+def _address_limit() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return -1
+    return resource.getrlimit(resource.RLIMIT_AS)[0]
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
