@@ -32,34 +32,52 @@ class Shown:
         self._screen = screen
         self._source = ""
         self._tenths = 0
+        self._note = ""
+        self._is_stalled = False
 
     def __call__(self, state: PullProgress) -> None:
         """Show one state."""
         if state.phase == "download" and state.source != self._source:
-            self._source, self._tenths = state.source, 0
-            size = f" ({gigabytes(state.total_bytes)})" if state.total_bytes else ""
-            self._screen.note(f"fetching {state.file}{size} from {state.source}")
+            self._begin(state)
+        if state.note and state.note != self._note:
+            self._screen.note(state.note)
+        self._note = state.note
         if self._screen.is_err_terminal:
             self._screen.status(progress_line(state))
-        elif state.phase == "download" and state.total_bytes:
-            self._note_tenth(state.done_bytes * 10 // state.total_bytes)
+        elif state.phase == "download":
+            self._log(state)
 
-    def _note_tenth(self, tenths: int) -> None:
-        if self._tenths < tenths <= 10:
-            self._tenths = tenths
-            self._screen.note(f"{tenths * 10} %")
+    def _begin(self, state: PullProgress) -> None:
+        self._source = state.source
+        size = f" ({gigabytes(state.total_bytes)})" if state.total_bytes else ""
+        self._screen.note(f"fetching {state.file}{size} from {state.source}")
+        self._tenths = state.done_bytes * 10 // (state.total_bytes or 1)
+        if state.done_bytes:
+            self._screen.note(f"going on after {gigabytes(state.done_bytes)}")
+
+    def _log(self, state: PullProgress) -> None:
+        """For a log: each tenth, and once per stall that data stopped."""
+        if state.stalled_s and not self._is_stalled:
+            self._screen.note(f"no data for {state.stalled_s:.0f} s")
+        self._is_stalled = bool(state.stalled_s)
+        if state.total_bytes:
+            tenths = state.done_bytes * 10 // state.total_bytes
+            if self._tenths < tenths <= 10:
+                self._tenths = tenths
+                self._screen.note(f"{tenths * 10} %")
 
 
 def progress_line(state: PullProgress) -> str:
     """For example "fetching m.gguf: 3.10 GB of 9.00 GB, 34%, 41 MB/s, 2:24 left"."""
     parts = [f"{_WORDS[state.phase]} {state.file}: {gigabytes(state.done_bytes)}"]
-    left_bytes = None
     if state.total_bytes:
         left_bytes = max(0, state.total_bytes - state.done_bytes)
         parts[0] += f" of {gigabytes(state.total_bytes)}"
         parts.append(f"{1 - left_bytes / state.total_bytes:.0%}")
-    if state.bytes_per_s and state.phase == "download":
+    if state.stalled_s:
+        parts.append(f"no data for {state.stalled_s:.0f} s")
+    elif state.bytes_per_s and state.phase == "download":
         parts.append(f"{gigabytes(int(state.bytes_per_s))}/s")
-        if left_bytes:
-            parts.append(f"{duration(left_bytes / state.bytes_per_s)} left")
+        if state.left_s:
+            parts.append(f"{duration(state.left_s)} left")
     return ", ".join(parts)

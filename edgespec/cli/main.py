@@ -31,7 +31,7 @@ TERMINATED = 143
 COMMANDS = {
     "chat": ("edgespec.cli.chat", "Chat, or answer -p and piped text on stdout."),
     "history": ("edgespec.cli.history", "List, search, export and delete saved chats."),
-    "pull": ("edgespec.cli.models", "Get a model onto this machine."),
+    "pull": ("edgespec.cli.pull", "Get models onto this machine."),
     "models": ("edgespec.cli.models", "List the models, or delete one."),
     "doctor": ("edgespec.cli.doctor", "Report what works here and what does not."),
     "bench": ("edgespec.cli.bench", "Measure every drafter on this machine."),

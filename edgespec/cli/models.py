@@ -1,17 +1,10 @@
-"""`edgespec models`, `pull` and `paths`: what there is, getting it, removing it, where it lies."""
-
-from pathlib import Path
-from typing import TYPE_CHECKING
+"""`edgespec models` and `paths`: what there is, what it is, whether it is whole, where it lies."""
 
 import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
-from edgespec.cli.render import Screen
-from edgespec.errors import UsageError
-
-if TYPE_CHECKING:
-    from edgespec.models.spec import ModelSpec
+from edgespec.cli.model_files import models_info, models_rm, models_verify
 
 
 @click.group(invoke_without_command=True)
@@ -20,81 +13,23 @@ if TYPE_CHECKING:
 def models(ctx: click.Context) -> None:
     """List the models edgespec knows and those on this machine."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(models_ls)
+        ctx.invoke(models_ls, here=False, as_json=False)
 
 
 @models.command("ls")
+@click.option("--here", is_flag=True, help="Only those on this machine.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @log_flags
 @click.pass_obj
-def models_ls(shared: Shared, /) -> None:
-    """List the catalogue; * marks what is on this machine."""
-    from edgespec.models.catalogue import load_catalogue
-    from edgespec.sizes import gigabytes
-    from edgespec.store import list_installed
+def models_ls(shared: Shared, /, here: bool, as_json: bool) -> None:
+    """List the catalogue, and the models of other programs; * marks what is on this machine."""
+    from edgespec.cli.model_list import show_models
 
-    screen, catalogue = shared.screen, load_catalogue()
-    here = {found.spec.id: found for found in list_installed(catalogue)}
-    id_width = max(len(spec.id) for spec in catalogue)
-    quant_width = max(len(spec.quant) for spec in catalogue)
-    for spec in catalogue:
-        mark = "*" if spec.id in here else " "
-        size = gigabytes(spec.planning_bytes) if spec.planning_bytes else "?"
-        drafts = f"draft: {', '.join(spec.drafts)}" if spec.drafts else ""
-        screen.line(
-            f"{mark} {spec.id:<{id_width}}  {spec.quant:<{quant_width}}"
-            f" {size:>9}  {drafts}".rstrip()
-        )
-    total = sum(found.size_bytes for found in here.values())
-    screen.note(f"* on this machine: {len(here)}, {gigabytes(total)}.  edgespec pull ID gets one.")
+    show_models(shared.screen, only_here=here, as_json=as_json)
 
 
-@models.command("rm")
-@click.argument("name", metavar="ID")
-@log_flags
-@click.pass_obj
-def models_rm(shared: Shared, /, name: str) -> None:
-    """Delete a model's file from this machine."""
-    from edgespec.sizes import gigabytes
-    from edgespec.store import remove
-
-    screen = shared.screen
-    removed = remove(_spec(screen, name))
-    for path in removed.paths:
-        screen.line(f"deleted {path}")
-    screen.note(f"{gigabytes(removed.freed_bytes)} are free again")
-
-
-@click.command()
-@click.argument("name", metavar="ID")
-@click.option("--offline", is_flag=True, help="Use no network: only check what is here.")
-@log_flags
-@click.pass_obj
-def pull(shared: Shared, /, name: str, offline: bool) -> None:
-    """Get a model of the catalogue onto this machine, checked by size and hash."""
-    from edgespec.cli.fetch import Shown, fetch
-    from edgespec.store import installed
-
-    screen = shared.screen
-    spec = _spec(screen, name)
-    if path := installed(spec, Shown(screen)):
-        screen.note(f"{spec.id} is here already: {path}")
-        return
-    fetch(screen, spec, offline=offline)
-
-
-def _spec(screen: Screen, name: str) -> "ModelSpec":
-    from edgespec.models.catalogue import load_catalogue
-    from edgespec.models.names import resolve
-
-    resolved = resolve(name, load_catalogue())
-    if isinstance(resolved.model, Path):
-        raise UsageError(
-            f"{name} is a file of your own, not a model of the catalogue",
-            hint="edgespec models lists the names",
-        )
-    if resolved.notice:
-        screen.note(f"note: {resolved.notice}")
-    return resolved.model
+for _command in (models_info, models_verify, models_rm):
+    models.add_command(_command)
 
 
 @click.command("paths")

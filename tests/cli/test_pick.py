@@ -228,12 +228,14 @@ def test_pull_puts_the_model_onto_the_machine_once(
     assert [p.name for p in home.rglob("*.gguf")] == ["SmolLM2-135M-Instruct.Q4_1.gguf"]
 
 
-def test_pull_refuses_a_file_of_ones_own(install: Install, home: Path) -> None:
+def test_pull_finds_a_file_of_ones_own_where_it_is(install: Install, home: Path) -> None:
     install("small")
+    path = home / "models" / "small-Q4.gguf"
 
-    result = CliRunner().invoke(cli, ["pull", str(home / "models" / "small-Q4.gguf")])
+    result = CliRunner().invoke(cli, ["pull", str(path)])
 
-    assert result.exit_code == 2
+    assert result.exit_code == 0
+    assert result.stderr == f"small-Q4.gguf is here already: {path}\n"
 
 
 def test_models_marks_what_is_installed(install: Install) -> None:
