@@ -188,11 +188,12 @@ class _Answer(BaseHTTPRequestHandler):
             if first >= len(data):
                 self._say(416, {"Content-Range": f"bytes */{len(data)}"}, b"")
                 return
-        body = data[first:] + bytes(fault.extra)
+        last = int(match[2]) if match and match[2] and status == 206 else len(data) - 1
+        body = data[first : last + 1] + bytes(fault.extra)
         said = 0 if fault.lies_about_range else first
         self.send_response(status)
         if status == 206:
-            self.send_header("Content-Range", f"bytes {said}-{len(data) - 1}/{len(data)}")
+            self.send_header("Content-Range", f"bytes {said}-{min(last, len(data) - 1)}/{len(data)}")
         if fault.is_short or fault.extra:
             self.send_header("Connection", "close")
         else:

@@ -4,11 +4,23 @@ Knows numbers and length-prefixed strings, little-endian; knows nothing of GGUF'
 """
 
 import struct
-from typing import BinaryIO, Final
+from typing import Final, Protocol
 
 _WINDOW_BYTES: Final = 1 << 20
 _U32: Final = struct.Struct("<I")
 _U64: Final = struct.Struct("<Q")
+
+
+class Readable(Protocol):
+    """What a cursor needs of a file, here or far away."""
+
+    def seek(self, at: int, /) -> int:
+        """Go to an absolute position."""
+        ...
+
+    def read(self, n_bytes: int, /) -> bytes:
+        """The next bytes; fewer at the end only."""
+        ...
 
 
 class Cursor:
@@ -17,7 +29,7 @@ class Cursor:
     Every method raises `EOFError` instead of passing the end, whatever a length field claims.
     """
 
-    def __init__(self, file: BinaryIO, size_bytes: int, at: int = 0) -> None:
+    def __init__(self, file: Readable, size_bytes: int, at: int = 0) -> None:
         self.at = at
         self.size_bytes = size_bytes
         self._file = file

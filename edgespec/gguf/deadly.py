@@ -27,6 +27,7 @@ from edgespec.gguf.tables import (
 
 _HINT: Final = "get another file of this model: this one was converted wrongly, or is damaged"
 _MMAP_ALIGNMENT: Final = 32
+_MAX_WINDOW: Final = 1 << 24
 _EPSILONS: Final = (
     "attention.layer_norm_rms_epsilon",
     "attention.layer_norm_epsilon",
@@ -93,6 +94,9 @@ def _unusable(part: GgufPart, tensor: GgufTensor) -> str:
 
 
 def _layers(facts: _Facts) -> Iterator[str]:
+    n_shared = facts.size("attention.shared_kv_layers")
+    if n_shared and n_shared > facts.shape.n_layer - 2:
+        yield f"shares the cache of {n_shared:,} of its {facts.shape.n_layer} layers"
     n_extra = facts.size("nextn_predict_layers")
     if n_extra > facts.shape.n_layer:
         yield f"claims {n_extra:,} prediction layers among {facts.shape.n_layer} layers"
@@ -141,6 +145,8 @@ def _heads(facts: _Facts) -> Iterator[str]:
 def _window(facts: _Facts) -> Iterator[str]:
     key = facts.key("attention.sliding_window_pattern")
     array = facts.part.arrays.get(key)
+    if facts.shape.n_window > _MAX_WINDOW:
+        yield f"slides a window over {facts.shape.n_window:,} tokens, at most {_MAX_WINDOW:,} work"
     if facts.shape.n_window and (
         facts.part.values.get(key) == 1
         or (array is not None and not array.is_text and not any(facts.part.numbers(key)))

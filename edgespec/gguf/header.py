@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 from edgespec.errors import ModelFileError
 from edgespec.gguf.alien import alien
-from edgespec.gguf.cursor import Cursor
+from edgespec.gguf.cursor import Cursor, Readable
 from edgespec.gguf.deadly import check_survives
 from edgespec.gguf.find import located, not_found
 from edgespec.gguf.parse import parse_part
@@ -78,6 +78,21 @@ def read_header(path: Path) -> GgufHeader:
     paths = shard_paths(located(path)[0])
     parts = tuple(read_part(one) for one in paths)
     check_shards(parts)
+    return _header(parts)
+
+
+def read_far_header(name: str, file: Readable, size_bytes: int) -> GgufHeader:
+    """The header of a file that is not on this machine; of several files, of this one alone.
+
+    Raises: `ModelFileError` as `read_header`; what `file` raises.
+    """
+    path = Path(name)
+    _check_magic(path, file.read(512), size_bytes)
+    part = parse_part(path, Cursor(file, size_bytes, len(_MAGIC)), file)
+    return _header((part,))
+
+
+def _header(parts: tuple[GgufPart, ...]) -> GgufHeader:
     first = parts[0]
     architecture = _architecture(first)
     if not any(part.tensors for part in parts):

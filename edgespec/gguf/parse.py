@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 from typing import Final, NoReturn
 
-from edgespec.gguf.cursor import Cursor
+from edgespec.gguf.cursor import Cursor, Readable
 from edgespec.gguf.part import (
     AGAIN,
     NUMBER_CODES,
@@ -44,13 +44,15 @@ _MIN_TENSOR_BYTES: Final = 8 + 1 + 4 + 8 + 4 + 8
 _ARRAY: Final = 9
 
 
-def parse_part(path: Path, cursor: Cursor) -> GgufPart:
+def parse_part(path: Path, cursor: Cursor, far: Readable | None = None) -> GgufPart:
     """Read metadata and tensor entries; `cursor` stands behind the magic.
+
+    `far`: the file, where it is not on this machine.
 
     Raises: `ModelFileError` with what is wrong and the numbers.
     """
     try:
-        return _Parser(path, cursor).part()
+        return _Parser(path, cursor).part(far)
     except EOFError:
         refuse(path, f"is truncated: it ends inside its header, after {cursor.size_bytes:,} bytes")
 
@@ -67,7 +69,7 @@ class _Parser:
         self.kinds: dict[str, int] = {}
         self.arrays: dict[str, GgufArray] = {}
 
-    def part(self) -> GgufPart:
+    def part(self, far: Readable | None) -> GgufPart:
         cursor = self.cursor
         version = self.version()
         n_tensors, n_keys = cursor.u64(), cursor.u64()
@@ -82,7 +84,7 @@ class _Parser:
             self.check_size(data_at + tensors[-1].offset + tensors[-1].size_bytes)
         return GgufPart(
             *(self.path, cursor.size_bytes, version, self.values, self.kinds, self.arrays),
-            *(tensors, data_at),
+            *(tensors, data_at, far),
         )
 
     def refuse(self, what: str, hint: str = AGAIN) -> NoReturn:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from edgespec.errors import ModelFileError
-from edgespec.gguf.cursor import Cursor, split_strings
+from edgespec.gguf.cursor import Cursor, Readable, split_strings
 
 Value = str | int | float | bool
 
@@ -67,6 +67,8 @@ class GgufPart:
     tensors: tuple[GgufTensor, ...]
     data_at: int
     """Where the data section begins."""
+    far: Readable | None = None
+    """The file itself, where it is not on this machine: `path` then only names it."""
 
     def region(self, key: str, first: int = 0) -> bytes:
         """The bytes of array `key` as they lie in the file; of numbers, from item `first` on.
@@ -77,10 +79,13 @@ class GgufPart:
         if array.size_bytes > _MAX_REGION_BYTES:
             refuse(self.path, f"has {array.size_bytes:,} bytes of {shown(key)}, which no model has")
         skipped = 0 if array.is_text else first * (array.size_bytes // max(array.count, 1))
+        n_bytes = array.size_bytes - skipped
         try:
+            if self.far is not None:
+                return Cursor(self.far, self.size_bytes, array.at + skipped).take(n_bytes)
             with self.path.open("rb") as file:
-                cursor = Cursor(file, os.fstat(file.fileno()).st_size, array.at + skipped)
-                return cursor.take(array.size_bytes - skipped)
+                size_bytes = os.fstat(file.fileno()).st_size
+                return Cursor(file, size_bytes, array.at + skipped).take(n_bytes)
         except (EOFError, OSError) as error:
             raise _changed(self.path) from error
 
