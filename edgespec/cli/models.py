@@ -2,6 +2,7 @@
 
 import click
 
+from edgespec.cli.check import models_check
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
 from edgespec.cli.model_files import models_info, models_rm, models_verify
@@ -28,7 +29,7 @@ def models_ls(shared: Shared, /, here: bool, as_json: bool) -> None:
     show_models(shared.screen, only_here=here, as_json=as_json)
 
 
-for _command in (models_info, models_verify, models_rm):
+for _command in (models_info, models_verify, models_rm, models_check):
     models.add_command(_command)
 
 

@@ -4,6 +4,7 @@
 Knows the catalogue's entries (`edgespec.models.spec`), nothing of llama.cpp.
 """
 
+from edgespec.store.compare import Compared, Verdict, compare
 from edgespec.store.disk import Installed, Removed, installed, list_installed, remove
 from edgespec.store.hub import is_offline
 from edgespec.store.job import Patience
@@ -11,12 +12,15 @@ from edgespec.store.progress import Phase, PullProgress, Tell, ignore
 from edgespec.store.pull import described, pull
 
 __all__ = [
+    "Compared",
     "Installed",
     "Patience",
     "Phase",
     "PullProgress",
     "Removed",
     "Tell",
+    "Verdict",
+    "compare",
     "described",
     "ignore",
     "installed",

@@ -89,7 +89,8 @@ def explained(error: Exception, source: HubSource, endpoint: str | None) -> Sour
     if isinstance(error, RepositoryNotFoundError):
         return SourceFailed("there is no such repository, or it is private", hint=f"see {page}")
     if isinstance(error, (HFValidationError, *connection_errors())):
-        return SourceFailed(f"no connection to {endpoint or 'it'} ({_gist(error)})")
+        reason = f"no connection to {endpoint or 'it'} ({_gist(error)})"
+        return SourceFailed(reason, is_unreachable=True)
     raise error
 
 

@@ -17,10 +17,12 @@ FreeBytes = Callable[[Path], int]
 class SourceFailed(Exception):
     """One source cannot deliver: the reason as a clause, and what a person can do about it."""
 
-    def __init__(self, reason: str, *, hint: str = "") -> None:
+    def __init__(self, reason: str, *, hint: str = "", is_unreachable: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.hint = hint
+        self.is_unreachable = is_unreachable
+        """Nobody answered: other files of this source fail alike."""
 
 
 @dataclass(frozen=True, slots=True)
