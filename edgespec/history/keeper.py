@@ -197,7 +197,7 @@ class Keeper:
         except HistoryError as error:
             self._fail(batch, error)
             return
-        if self._state.word != "SAVED":
+        if self._state.word != "SAVED" and self._new.is_empty:  # else the next write says so
             self._fallback.remove()
             self._say(SaveState("SAVED", "the chat is saved in the history again"))
         for notice in store.notices:

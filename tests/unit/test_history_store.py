@@ -1,0 +1,270 @@
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from edgespec.errors import HistoryError
+from edgespec.history.records import ChatSummary
+from edgespec.history.schema import MIGRATIONS
+from edgespec.history.store import HistoryStore
+from tests.chats import chat, saved, turn
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "history.db"
+
+
+def opened(path: Path, **options: object) -> HistoryStore:
+    return HistoryStore.open(path, busy_s=0.05, **options)  # type: ignore[arg-type]
+
+
+def test_saved_chat_comes_back_as_it_was(path: Path) -> None:
+    whole = saved(
+        turn("t1", "Hi", "Hello\x00there\n", stats={"accepted_at": [3, 1]}, reasoning="hm"),
+        turn("t2", "日本 🦙", "", "t1", status="error", error="it broke"),
+        settings={"temperature": 0.5, "stop": ["x"]},
+        head_id="t2",
+    )
+    store = opened(path)
+    store.save([whole.chat], whole.turns)
+    store.close()
+
+    again = HistoryStore.open_to_read(path)
+
+    assert again.chat("chat2345") == whole
+    again.close()
+
+
+def test_lone_surrogates_are_kept_as_replacement_characters(path: Path) -> None:
+    store = opened(path)
+
+    store.save([chat(title="a\ud800")], [turn("t1", "b\udfff")])
+
+    assert store.chat("chat2345").chat.title == "a\ufffd"
+    store.close()
+
+
+def test_saving_again_replaces(path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn("t1", "Hi", "Hel", status="running")])
+
+    store.save([chat(title="New")], [turn("t1", "Hi", "Hello.")])
+
+    assert store.chat("chat").turns == (turn("t1", "Hi", "Hello."),)
+    assert store.chats() == [ChatSummary("chat2345", "New", "", 1, 1.0, 10.0)]
+    assert len(store.search("hello")) == 1
+    store.close()
+
+
+def test_save_is_all_or_nothing(path: Path) -> None:
+    store = opened(path)
+
+    with pytest.raises(HistoryError):
+        store.save([chat()], [turn("t1"), turn("t2", chat_id="no-such-chat")])
+
+    assert store.chats() == []
+    store.close()
+
+
+def test_chats_are_listed_latest_first_and_found_by_title_model_and_words(path: Path) -> None:
+    store = opened(path)
+    store.save([chat("aaaaaaaa", "Paella", updated_s=1.0, target="qwen3-14b")])
+    store.save(
+        [chat("bbbbbbbb", "Other", updated_s=2.0)], [turn("t1", "東京?", chat_id="bbbbbbbb")]
+    )
+
+    ids = [[c.id[0] for c in store.chats(words)] for words in ("", "paella", "東京", "QWEN3", "x")]
+
+    assert ids == [["b", "a"], ["a"], ["b"], ["a"], []]
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["", "zz", "chat"])
+def test_unknown_or_ambiguous_id_is_told(name: str, path: Path) -> None:
+    store = opened(path)
+    store.save([chat("chat2345"), chat("chat6789")])
+
+    with pytest.raises(HistoryError, match=r"several chats begin|there is no chat"):
+        store.chat(name)
+    store.close()
+
+
+def test_search_tells_chat_turn_and_place(path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn("t1", "What is a Draft?", "A proposal."), turn("t2", "no")])
+
+    (hit,) = store.search("draft")
+
+    assert (hit.chat_id, hit.turn_id, hit.role) == ("chat2345", "t1", "user")
+    assert [hit.excerpt[a:b] for a, b in hit.spans] == ["Draft"]
+    store.close()
+
+
+def test_deleted_chat_is_gone_from_the_bytes_and_can_be_merged_back(path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn("t1", "secretprompt", "secretanswer " * 500)])
+
+    gone = store.delete("chat2345")
+
+    held = b"".join(p.read_bytes() for p in path.parent.glob("history.db*"))
+    assert b"secret" not in held
+    assert store.search("secretprompt") == []
+    assert store.merge(gone) == 1
+    assert store.chat("chat2345") == gone
+    store.close()
+
+
+def test_merge_keeps_the_newer_of_two(path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn("t1", text="long answer"), turn("t2", text="cut", status="running")])
+
+    n_taken = store.merge(
+        saved(turn("t1", text="old", updated_s=5.0), turn("t2", text="cut no more", updated_s=20.0))
+    )
+
+    assert n_taken == 1
+    assert [t.text for t in store.chat("chat2345").turns] == ["long answer", "cut no more"]
+    store.close()
+
+
+def test_two_processes_write_at_once(path: Path) -> None:
+    def write(name: str) -> None:
+        store = HistoryStore.open(path, busy_s=30.0)
+        for number in range(20):
+            record = chat(f"{name}{number:06}")
+            store.save([record], [turn(f"{name}{number}", chat_id=record.id)])
+        store.close()
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in ("aa", "bb", "cc")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    store = opened(path)
+    assert len(store.chats()) == 60
+    assert store.check() == []
+    store.close()
+
+
+def test_locked_file_is_told_and_nothing_is_changed(path: Path) -> None:
+    store = opened(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+
+    with pytest.raises(HistoryError, match="the history is locked"):
+        store.save([chat()])
+
+    other.execute("ROLLBACK")
+    other.close()
+    store.save([chat()])
+    assert len(store.chats()) == 1
+    store.close()
+
+
+def test_full_disk_is_told_and_the_rest_stays_whole(path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn("t1")])
+    store._connection.execute("PRAGMA max_page_count = 30")
+
+    with pytest.raises(HistoryError, match="the disk is full"):
+        store.save([chat()], [turn("t2", "x" * 1_000_000)])
+
+    assert [t.id for t in store.chat("chat2345").turns] == ["t1"]
+    assert store.check() == []
+    store.close()
+
+
+def test_folder_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(HistoryError, match="cannot be used"):
+        opened(tmp_path / "file" / "history.db")
+
+
+def test_read_only_file_is_told(path: Path) -> None:
+    opened(path).close()
+    store = HistoryStore.open_to_read(path)
+
+    with pytest.raises(HistoryError, match="cannot be written"):
+        store.save([chat()])
+
+    store.close()
+
+
+def test_newer_file_is_refused_and_left_as_it_is(path: Path) -> None:
+    opened(path, migrations=(*MIGRATIONS, "CREATE TABLE more (x);")).close()
+    before = path.read_bytes()
+
+    with pytest.raises(HistoryError, match=r"newer edgespec \(version 2 of the file, this one"):
+        opened(path)
+    with pytest.raises(HistoryError, match="newer edgespec"):
+        HistoryStore.open_to_read(path)
+
+    assert path.read_bytes() == before
+
+
+def test_older_file_is_brought_up_to_date_after_a_copy(path: Path) -> None:
+    store = opened(path)
+    store.save([chat(title="Old")])
+    store.close()
+    later = (*MIGRATIONS, "ALTER TABLE chat ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';")
+
+    store = opened(path, migrations=later)
+
+    copy = path.with_name("history-before-version-2.db")
+    assert store.notices == [f"the history was brought up to date; the old file is {copy}"]
+    assert store.chats()[0].title == "Old"
+    store.close()
+    store = opened(copy)
+    assert store.chats()[0].title == "Old"
+    store.close()
+
+
+def test_migration_that_fails_changes_nothing(path: Path) -> None:
+    store = opened(path)
+    store.save([chat()])
+    store.close()
+
+    with pytest.raises(HistoryError):
+        opened(path, migrations=(*MIGRATIONS, "CREATE TABLE a (x);\nCREATE TABLE chat (y);"))
+
+    store = opened(path)
+    assert len(store.chats()) == 1
+    store.close()
+
+
+def test_database_of_something_else_is_refused(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE theirs (x)")
+    other.commit()
+    other.close()
+
+    with pytest.raises(HistoryError, match="a database of something else"):
+        opened(path)
+
+
+@pytest.mark.parametrize("damage", [b"garbage" * 1000, None])
+def test_damaged_file_is_set_aside_with_a_notice(damage: bytes | None, path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn(f"t{i}", "x" * 3000) for i in range(20)])
+    store.close()
+    broken = bytearray(path.read_bytes())
+    broken[4096 : len(broken) - 4096] = os.urandom(len(broken) - 8192)
+    path.write_bytes(damage or bytes(broken))
+
+    store = opened(path)
+
+    (away,) = path.parent.glob("history-damaged-*.db")
+    assert f"is set aside as {away}" in store.notices[0]
+    store.save([chat()])
+    assert store.check() == []
+    store.close()
+
+
+def test_there_is_nothing_to_read_at_first(path: Path) -> None:
+    with pytest.raises(HistoryError, match="there are no saved chats yet"):
+        HistoryStore.open_to_read(path)
