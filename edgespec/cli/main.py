@@ -33,6 +33,7 @@ COMMANDS = {
     "history": ("edgespec.cli.history", "List, search, export and delete saved chats."),
     "pull": ("edgespec.cli.pull", "Get models onto this machine."),
     "models": ("edgespec.cli.models", "List the models, or delete one."),
+    "plan": ("edgespec.cli.plan", "Show what would go where, in bytes."),
     "doctor": ("edgespec.cli.doctor", "Report what works here and what does not."),
     "bench": ("edgespec.cli.bench", "Measure every drafter on this machine."),
     "index": ("edgespec.cli.index", "Let drafts come from your own files."),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from edgespec.errors import DoesNotFit, UsageError
+from edgespec.plan.choice import can_quantise
 from edgespec.plan.fit import Fit
 from edgespec.plan.lines import CPU
 from edgespec.plan.types import Asked, PlanRequest, Room
@@ -15,8 +16,21 @@ from edgespec.sizes import gibibytes
 
 def check(request: PlanRequest) -> None:
     """Refuse what no memory would make possible. Raises: `UsageError`."""
+    asked, target = request.asked, request.target
+    if asked.n_ctx is not None and 0 < target.n_ctx_train < asked.n_ctx:
+        raise UsageError(
+            f"{target.id} was trained for {target.n_ctx_train:,} tokens of context, "
+            f"not {asked.n_ctx:,}",
+            hint=f"--ctx {target.n_ctx_train}",
+        )
+    if asked.kv_type not in (None, "f32", "f16", "bf16") and not can_quantise(target):
+        raise UsageError(
+            f"{target.id} cannot keep its cache as {asked.kv_type}: its heads of "
+            f"{target.n_head_dim} values do not divide into blocks of 32",
+            hint="--kv f16",
+        )
     names = [gpu.name for gpu in request.hardware.gpus]
-    for name in (*(request.asked.devices or ()), *(request.asked.draft_devices or ())):
+    for name in (*(asked.devices or ()), *(asked.draft_devices or ())):
         if name not in names:
             raise UsageError(
                 f"{request.hardware.name} has no device {name!r}",

@@ -1,0 +1,128 @@
+"""From names to a request: headers of what is here, the catalogue's facts for what is not.
+
+Loads nothing and fetches nothing.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgespec.errors import IncompatibleDraft, ModelNotFound, UsageError
+from edgespec.gguf.header import GgufHeader, read_header
+from edgespec.hardware.types import HardwareReport
+from edgespec.models.catalogue import Catalogue, load_catalogue
+from edgespec.models.names import resolve
+from edgespec.models.pairing import check_pair
+from edgespec.models.spec import ModelSpec
+from edgespec.plan.estimate import estimated
+from edgespec.plan.sizes import sizes_of
+from edgespec.plan.types import Asked, ModelSizes, PlanRequest
+from edgespec.store import installed
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A model by its file, or by the catalogue alone."""
+
+    sizes: ModelSizes
+    header: GgufHeader | None
+    spec: ModelSpec | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A request, and what a person should hear about the names in it."""
+
+    request: PlanRequest
+    notices: tuple[str, ...]
+
+
+def gather(
+    target: str, draft: str, asked: Asked, hardware: HardwareReport, *, is_here: bool
+) -> Gathered:
+    """What to plan. `draft`: a name, "auto" for the catalogue's advice, or "off".
+
+    `is_here`: the plan is for this machine, where a load takes the drafts that are on it, if any.
+    Raises: `ModelNotFound`, `ModelFileError`, `UsageError`, `IncompatibleDraft`.
+    """
+    catalogue = load_catalogue()
+    notices: list[str] = []
+    model = _model(target, catalogue, notices)
+    if draft == "off":
+        drafts: tuple[_Model, ...] = ()
+    elif draft == "auto":
+        drafts = _advised(model, catalogue, is_here=is_here)
+    else:
+        drafts = (_model(draft, catalogue, notices),)
+        _check(model, drafts[0])
+    request = PlanRequest(hardware, model.sizes, tuple(one.sizes for one in drafts), asked)
+    return Gathered(request, tuple(notices))
+
+
+def _model(name: str, catalogue: Catalogue, notices: list[str]) -> _Model:
+    resolved = resolve(name, catalogue)
+    if resolved.notice:
+        notices.append(resolved.notice)
+    if isinstance(resolved.model, Path):
+        return _from_file(resolved.model, resolved.model.name, None)
+    return _from_catalogue(resolved.model)
+
+
+def _from_file(path: Path, name: str, spec: ModelSpec | None) -> _Model:
+    header = read_header(path)
+    return _Model(sizes_of(header, name), header, spec)
+
+
+def _from_catalogue(spec: ModelSpec) -> _Model:
+    if spec.kind == "head":
+        raise UsageError(
+            f"{spec.id} is a draft head inside another model, not a model by itself",
+            hint="edgespec models shows which models can be used",
+        )
+    path = installed(spec)
+    if path is not None:
+        return _from_file(path, spec.id, spec)
+    sizes = estimated(spec)
+    if sizes is None:
+        raise ModelNotFound(
+            f"{spec.id} is not here, and the catalogue does not know its shape",
+            hint=f"edgespec pull {spec.id}",
+        )
+    return _Model(sizes, None, spec)
+
+
+def _advised(model: _Model, catalogue: Catalogue, *, is_here: bool) -> tuple[_Model, ...]:
+    """The catalogue's drafts: those that are here, else, or for another machine, all of them."""
+    if model.spec is None:
+        return ()
+    found = []
+    for spec in catalogue.drafts_of(model.spec):
+        if installed(spec) is not None or estimated(spec) is not None:
+            found.append(_from_catalogue(spec))
+    fitting = tuple(one for one in found if _is_pair(model, one))
+    here = tuple(one for one in fitting if one.header is not None)
+    return here if is_here and model.header is not None else fitting
+
+
+def _is_pair(target: _Model, draft: _Model) -> bool:
+    if target.header is None or draft.header is None:
+        return True  # the catalogue advises it
+    return check_pair(target.header, draft.header).ok
+
+
+def _check(target: _Model, draft: _Model) -> None:
+    """Refuse a draft that speaks another vocabulary. Raises: `IncompatibleDraft`."""
+    reason = ""
+    if target.header is not None and draft.header is not None:
+        reason = check_pair(target.header, draft.header).reason
+    elif _vocab(target) != _vocab(draft) and "" not in (_vocab(target), _vocab(draft)):
+        reason = f"its vocabulary is {_vocab(draft)}, not {_vocab(target)}"
+    if reason:
+        raise IncompatibleDraft(
+            f"{draft.sizes.id} cannot draft for {target.sizes.id}: {reason}",
+            hint="leave --draft away: the catalogue's is taken",
+        )
+
+
+def _vocab(model: _Model) -> str:
+    """The tokenizer family by the catalogue; empty where it does not say."""
+    return "" if model.spec is None else model.spec.vocab
