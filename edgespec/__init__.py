@@ -11,6 +11,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from edgespec.api.download import Download as Download
+    from edgespec.api.download import download as download
     from edgespec.api.model import aload as aload
     from edgespec.api.model import load as load
     from edgespec.api.types import Description as Description
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from edgespec.events import TokenLogprob as TokenLogprob
     from edgespec.events import TokenText as TokenText
     from edgespec.explanation import Explanation as Explanation
+    from edgespec.store import PullProgress as PullProgress
 
 __version__ = "0.1.0"
 
@@ -80,6 +83,9 @@ _EVENTS = (
 _HOME = {
     "aload": "edgespec.api.model",
     "load": "edgespec.api.model",
+    "Download": "edgespec.api.download",
+    "download": "edgespec.api.download",
+    "PullProgress": "edgespec.store",
     "Sampling": "edgespec.core",
     **dict.fromkeys(_API, "edgespec.api.types"),
     **dict.fromkeys(_ERRORS, "edgespec.errors"),
