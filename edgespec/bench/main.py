@@ -1,31 +1,71 @@
 """One benchmark from loading to its result."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from edgespec.bench import facts
-from edgespec.bench.measure import PLAIN, Cell, Plan, measure
+from edgespec.bench.conditions import Conditions, look
+from edgespec.bench.energy import Rapl
+from edgespec.bench.measure import OURS, PLAIN, Cell, Field, Plan, fitting, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
-from edgespec.bench.result import Result
+from edgespec.bench.ours import OurEngine
+from edgespec.bench.peers.find import Found, PeerWish
+from edgespec.bench.peers.find import find as find_peers
+from edgespec.bench.peers.types import Build, PeerInputs
+from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_seen
 from edgespec.bench.rig import Rig
 from edgespec.bench.sampling import chain_costs
-from edgespec.bench.score import Divergence, Score, run_of, scores
+from edgespec.bench.score import Divergence, Score, scores, totals
+from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
+from edgespec.bench.suite import BenchPrompt
 from edgespec.drafters import DRAFTERS, find
 from edgespec.equality import explained
 from edgespec.errors import ContextOverflow, UsageError
 
 AUTO = "auto"
+_STREAM_TOKENS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be loaded, and who shall take part."""
+
+    target: str | Path
+    draft: str | Path | None
+    n_threads: int | None = None
+    peers: tuple[PeerWish, ...] = ()
+    streams: tuple[int, ...] = ()
+    """Numbers of readers at once; empty: only one is measured."""
+    has_chain: bool = True
+    """Measure the sampling chain too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Who hears of the benchmark while it runs."""
+
+    progress: Callable[[str, float], None] = lambda phase, fraction: None
+    """Of loading."""
+    tell: Callable[[str], None] = lambda text: None
+    """What runs now."""
+    show: Callable[[list[Score]], None] = lambda found: None
+    """The scores of each finished cell; intervals come at the end."""
 
 
 def chosen(names: Sequence[str], has_draft: bool) -> tuple[str, ...]:
-    """The drafters to measure; none named: all that can be built.
+    """The drafters to measure; none named: all that can be built, and "auto".
 
     Raises: `UsageError` for a name that is not known, or that needs a draft model.
     """
     if not names:
-        return tuple(name for name in DRAFTERS if has_draft or not find(name).needs_draft_model)
+        built = (name for name in DRAFTERS if has_draft or not find(name).needs_draft_model)
+        return (*built, AUTO)
     for name in names:
         if name != AUTO and find(name).needs_draft_model and not has_draft:
             raise UsageError(
@@ -34,95 +74,166 @@ def chosen(names: Sequence[str], has_draft: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def run(
-    target: str | Path,
-    *,
-    draft: str | Path | None,
-    n_threads: int | None,
-    plan: Callable[[bool], Plan],
-    progress: Callable[[str, float], None],
-    tell: Callable[[str], None],
-    show: Callable[[list[Score]], None],
-) -> Result:
-    """Load, measure, judge. `plan` is asked once it is known whether there is a draft model.
-
-    `tell` hears what runs now, `show` the scores of each finished cell.
-    """
-    began_s, hardware = perf_counter(), facts.hardware()
-    with logged_buffers() as log:
-        rig = Rig.load(target, draft, n_threads, progress)
-    try:
+def run(wish: Wish, plan: Callable[[bool], Plan], ears: Ears = Ears()) -> Result:
+    """Load, measure, judge. `plan` is asked once it is known whether there is a draft model."""
+    began_s, hardware, before = perf_counter(), facts.hardware(), look()
+    energy = Rapl()
+    with ExitStack() as stack:
+        with logged_buffers() as log:
+            rig = Rig.load(wish.target, wish.draft, wish.n_threads, ears.progress)
+        stack.callback(rig.close)
         wished = plan(rig.draft is not None)
         planned = _fitting(rig, wished)
-        cells: list[Cell] = []
-        scored: list[Score] = []
-        for cell in measure(rig, planned, tell):
-            cells.append(cell)
-            found = scores(cell, planned.arms, _is_deterministic)
-            scored += found
-            show(found)
-        buffers = {**log.buffers, "output": rig.output_bytes}
-        memory = Memory(peak_bytes(), buffers)  # before what is only done to judge
-        tell("comparing texts")
+        peers = find_peers(wish.peers, _peer_inputs(rig, wish, energy), ears.tell)
+        stack.callback(peers.close)
+        field = Field([OurEngine(rig, planned.arms, energy), *peers.peers])
+        plain_of = {arm: engine.plain for arm, engine in field.arms.items()}
+        cells = _cells(field, planned, plain_of, ears)
+        streams = _streams(field, planned, wish, ears)
+        memory = Memory(  # before what is only done to judge
+            peak_bytes(), {**log.buffers, "output": rig.output_bytes}
+        )
+        notes = _arm_notes(rig, field, peers, memory)
+        peers.close()
+        ears.tell("comparing texts")
+        scored = scores(cells, plain_of, _is_deterministic)
         divergences = tuple(_divergences(rig, planned, cells))
-        tell("measuring the sampling chain")
+        ears.tell("measuring the sampling chain")
         return Result(
-            plan=planned,
-            description=rig.model.description,
-            cells=tuple(cells),
+            asked=asked(planned, rig.n_threads, rig.model.description.n_ctx),
+            model=asdict(rig.model.description),
+            plan=rig.plan,
+            arms=notes,
+            cells=cells,
             scores=tuple(scored),
+            totals=tuple(totals(cells, scored)),
             divergences=divergences,
+            streams=streams,
             pass_costs=rig.pass_costs,
             draft_pass_s=rig.draft_pass_s,
-            sampling=tuple(chain_costs()),
+            passes=passes_seen(cells),
+            lengths=lengths_seen(cells),
+            sampling=tuple(chain_costs()) if wish.has_chain else (),
             memory=memory,
             versions=facts.versions(),
             hardware=hardware,
-            load_after=facts.load(),
+            conditions=Conditions(before, look(), energy.reason),
             commit=facts.commit(),
             seconds=perf_counter() - began_s,
-            left_out=tuple(p.name for p in wished.prompts if p not in planned.prompts),
+            left_out=_left_out(wished, planned, cells, peers, field),
+            command=shlex.join(["edgespec", *sys.argv[1:]]),
         )
-    finally:
-        rig.close()
+    raise AssertionError("the stack swallows nothing")
+
+
+def _cells(
+    field: Field, plan: Plan, plain_of: Mapping[str, str | None], ears: Ears
+) -> tuple[Cell, ...]:
+    cells = []
+    for cell in measure(field, plan, ears.tell):
+        cells.append(cell)
+        ears.show(scores([cell], plain_of, _is_deterministic))
+    return tuple(cells)
+
+
+def _streams(field: Field, plan: Plan, wish: Wish, ears: Ears) -> tuple[StreamScore, ...]:
+    if not wish.streams:
+        return ()
+    shortest = sorted(plan.prompts, key=lambda prompt: prompt.n_chars)[:4]
+    wanted = (PLAIN, AUTO, "llama-server:plain", "llama-server:default", "xllamacpp:plain")
+    arms = tuple(arm for arm in wanted if arm in field.arms)
+    if AUTO not in arms:
+        arms += tuple(arm for arm in plan.arms if arm != PLAIN)[:1]
+    return tuple(
+        measure_streams(
+            field,
+            StreamPlan(
+                shortest,
+                arms,
+                wish.streams,
+                min(_STREAM_TOKENS, *(plan.n_tokens(prompt) for prompt in shortest), 10**6),
+                seed=plan.seed,
+                budget_s=None if plan.budget_s is None else plan.budget_s / 4,
+            ),
+            ears.tell,
+        )
+    )
+
+
+def _peer_inputs(rig: Rig, wish: Wish, energy: Rapl) -> PeerInputs:
+    return PeerInputs(
+        target=rig.target_path,
+        draft=rig.draft_path,
+        n_ctx=rig.model.description.n_ctx,
+        n_threads=rig.n_threads,
+        n_slots=max(wish.streams, default=1),
+        tokens_of=lambda prompt: rig.tokens_of(prompt).tolist(),
+        energy_j=energy,
+    )
+
+
+def _arm_notes(rig: Rig, field: Field, peers: Found, memory: Memory) -> tuple[ArmNote, ...]:
+    ours = Build(facts.versions()["edgespec"], rig.features, rig.n_threads)
+    builds = {peer.name: (peer.build, peer.peak_bytes) for peer in peers.peers}
+    builds[OURS] = (ours, memory.peak_bytes)
+    return tuple(
+        ArmNote(arm, engine.name, *builds[engine.name]) for arm, engine in field.arms.items()
+    )
+
+
+def _left_out(
+    wished: Plan, planned: Plan, cells: Sequence[Cell], peers: Found, field: Field
+) -> dict[str, str]:
+    fit, measured = {p.name for p in planned.prompts}, {cell.prompt for cell in cells}
+    reasons = {
+        p.name: "no time was left" if p.name in fit else "too long for the context"
+        for p in wished.prompts
+        if p.name not in measured
+    }
+    return {**reasons, **peers.missing, **field.failures}
 
 
 def _fitting(rig: Rig, plan: Plan) -> Plan:
     """The plan without prompts that are too long. Raises: `ContextOverflow` when all are."""
     n_ctx = rig.model.description.n_ctx
-    needs = {p: rig.model.count(p.text) + plan.max_tokens for p in plan.prompts}
-    if min(needs.values()) > n_ctx:
-        raise ContextOverflow(min(needs.values()), n_ctx, hint="ask for fewer --max-tokens")
-    return replace(plan, prompts=tuple(p for p, needed in needs.items() if needed <= n_ctx))
+    needs = {p.name: rig.model.count(p.messages) for p in plan.prompts}
+    fitted = fitting(plan, lambda p: needs[p.name], n_ctx)
+    if not fitted.prompts:
+        least = min(needs[p.name] + plan.n_tokens(p) for p in plan.prompts)
+        raise ContextOverflow(least, n_ctx, hint="ask for fewer --max-tokens")
+    return replace(fitted)
 
 
 def _is_deterministic(name: str) -> bool:
     """Whether sampled texts equal plain decoding's for one seed: drafts without chance do that.
 
-    What "auto" takes is not known here.
+    What "auto" takes is not known here, and other engines draw other numbers.
     """
-    return name != AUTO and not find(name).needs_draft_model
+    return name in DRAFTERS and not find(name).needs_draft_model
 
 
 def _divergences(rig: Rig, plan: Plan, cells: Sequence[Cell]) -> list[Divergence]:
     """Greedy answers that leave plain decoding's, each measured where it does."""
-    texts = {prompt.name: prompt.text for prompt in plan.prompts}
+    by_name = {prompt.name: prompt for prompt in plan.prompts}
     found = []
     for cell in cells:
         if cell.temperature == 0:
-            found += _of_cell(rig, cell, texts[cell.prompt])
+            found += _of_cell(rig, cell, by_name[cell.prompt])
     return found
 
 
-def _of_cell(rig: Rig, cell: Cell, text: str) -> list[Divergence]:
+def _of_cell(rig: Rig, cell: Cell, prompt: BenchPrompt) -> list[Divergence]:
+    plain = cell.runs(PLAIN)[0].tokens
+    other = {(run.arm, run.tokens) for turn in cell.turns for run in turn if run.tokens}
+    places: dict[tuple[int, ...], Any] = {}  # several arms often take the same turning
     found = []
-    plain = run_of(cell.turns[0], PLAIN).tokens
-    answers = {(run.drafter, run.tokens) for turn in cell.turns for run in turn}
-    for drafter, tokens in sorted(answers):
+    for arm, tokens in sorted(other):
         if tokens == plain:
             continue
-        difference = explained(rig.target, rig.prompt_tokens(text), plain, tokens)
+        if tokens not in places:
+            places[tokens] = explained(rig.target, rig.tokens_of(prompt), plain, tokens)
+        difference = places[tokens]
         assert difference is not None, "the answers differ"
         texts = (rig.text(token) for token in (difference.plain, difference.other))
-        found.append(Divergence(cell.prompt, drafter, difference, *texts))
+        found.append(Divergence(cell.prompt, arm, difference, *texts))
     return found

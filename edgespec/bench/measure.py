@@ -1,43 +1,103 @@
-"""Running the arms: one answer after the other, measured from outside the engine.
+"""Running the arms: one answer after the other, one engine awake at a time.
 
-Knows a `Subject`, so that a test can play one; nothing of files, tables or llama.cpp.
+Knows an `Engine` by its Protocol, so that a test can play one; nothing of files, tables, other
+programs or llama.cpp.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from random import Random
 from time import perf_counter
 from typing import Protocol
 
-from edgespec.api.types import LanguageModel, Options
-from edgespec.bench.order import abba
+from edgespec.bench.order import abba, mixed
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
-from edgespec.events import PromptProgress, Round, Stats
+from edgespec.errors import EdgespecError
+from edgespec.events import Stats, Step
 
 PLAIN = "none"
-_SEED = 20_240_611
+"""The arm that every ratio is to."""
+OURS = "edgespec"
 _WARM_UP_TOKENS = 8
+_WARM_UP = BenchPrompt(
+    "warm-up", "chat", "en", "short", 1, _WARM_UP_TOKENS, (("user", "Count from one to ten."),)
+)
 
 
-class Subject(Protocol):
-    """A loaded model whose caches can be emptied between answers."""
+class EngineFailed(EdgespecError):
+    """An engine broke off; the others go on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One answer that is wanted."""
+
+    prompt: BenchPrompt
+    sampling: Sampling
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A prompt of which nothing was resident."""
+
+    n_tokens: int
+    """0 where the engine does not count."""
+    ttft_s: float
+    """Time to the first token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measured answer. The prompt was resident, the draft model's cache empty."""
+
+    arm: str
+    tokens: tuple[int, ...]
+    """Empty where the engine does not tell them."""
+    n_tokens: int
+    wall_s: float
+    """From the first step's beginning to the last event, with all that a reader waits for."""
+    arrivals: tuple[tuple[float, int], ...] = ()
+    """(seconds since the first step began, tokens that arrived then)."""
+    native_s: float | None = None
+    """Of `wall_s`, spent inside llama.cpp's passes; None where that is not known."""
+    stats: Stats | None = None
+    energy_j: float | None = None
+    """Of the whole processor; None where the machine does not report it."""
+    steps: tuple[Step, ...] = ()
+    """What happened, step by step; kept in memory only."""
 
     @property
-    def model(self) -> LanguageModel:
-        """What answers."""
+    def tokens_per_s(self) -> float:
+        """Speed of decoding as a reader sees it."""
+        return self.n_tokens / self.wall_s
+
+
+class Engine(Protocol):
+    """One process with one loaded target."""
+
+    name: str
+    arms: tuple[str, ...]
+    """Its ways to decode; names are unique over all engines."""
+    plain: str | None
+    """Its arm without drafts; None when it has none."""
+
+    def wake(self) -> None:
+        """Be ready to answer."""
         ...
 
-    @property
-    def native_s(self) -> float:
-        """Seconds spent in llama.cpp's passes so far, of target and draft model together."""
+    def rest(self) -> None:
+        """Use no processor until `wake`."""
         ...
 
-    def forget_prompt(self) -> None:
-        """Empty the target's cache."""
+    def read(self, prompt: BenchPrompt) -> Reading:
+        """Read a prompt of which nothing is resident; it is resident afterwards."""
         ...
 
-    def forget_draft(self) -> None:
-        """Empty the draft model's cache."""
+    def answer(self, arm: str, ask: Ask) -> Run:
+        """Answer once, the prompt being resident. Raises: `EngineFailed`."""
         ...
 
 
@@ -46,35 +106,22 @@ class Plan:
     """What is to be measured."""
 
     prompts: tuple[BenchPrompt, ...]
-    drafters: tuple[str, ...]
-    """Beside plain decoding, which always takes part."""
+    """The most telling first."""
+    arms: tuple[str, ...]
+    """Of edgespec itself, beside plain decoding, which always takes part."""
     temperatures: tuple[float, ...]
-    max_tokens: int
+    max_tokens: int | None = None
+    """None: as many as each prompt says."""
     n_rounds: int = 1
     """Two answers of each arm per round."""
+    seed: int = 1
+    """Of the order; the answers' seeds are the prompts' own."""
+    budget_s: float | None = None
+    """No cell begins that would probably end later; None: all are measured."""
 
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """Plain decoding, then the drafters."""
-        return (PLAIN, *(name for name in self.drafters if name != PLAIN))
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One measured answer. The prompt was resident, the draft model's cache empty."""
-
-    drafter: str
-    tokens: tuple[int, ...]
-    stats: Stats
-    wall_s: float
-    """From the first step's beginning to the last event, with all that a reader waits for."""
-    native_s: float
-    """Of `wall_s`, spent inside llama.cpp's passes."""
-
-    @property
-    def tokens_per_s(self) -> float:
-        """Speed of decoding as a reader sees it."""
-        return len(self.tokens) / self.wall_s
+    def n_tokens(self, prompt: BenchPrompt) -> int:
+        """The longest answer to `prompt`."""
+        return self.max_tokens or prompt.max_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,59 +129,131 @@ class Cell:
     """All runs of one prompt at one temperature."""
 
     prompt: str
+    kind: str
+    lang: str
+    length: str
     temperature: float
     prompt_tokens: int
-    ttft_s: float
-    """Time to the first token of a prompt of which nothing was resident, plain."""
+    ttft_s: dict[str, float]
+    """By engine: time to the first token of a prompt of which nothing was resident."""
     turns: tuple[tuple[Run, ...], ...]
     """Each turn holds one run of every arm: its pairs are compared with each other."""
 
+    def runs(self, arm: str) -> list[Run]:
+        """The runs of one arm, a turn each."""
+        return [run for turn in self.turns for run in turn if run.arm == arm]
+
+
+class Field:
+    """The engines that still run, and why others do not."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        self._engines = list(engines)
+        self.failures: dict[str, str] = {}
+        """By engine."""
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """Those that did not fail."""
+        return tuple(self._engines)
+
+    @property
+    def arms(self) -> dict[str, Engine]:
+        """Every arm that can run, and whose it is."""
+        return {arm: engine for engine in self._engines for arm in engine.arms}
+
+    @contextmanager
+    def awake(self, engine: Engine) -> Iterator[None]:
+        """The one engine that may use the machine; it is left out from now on if it fails."""
+        try:
+            engine.wake()
+            yield
+            engine.rest()
+        except EngineFailed as failure:
+            if engine.name == OURS:
+                raise
+            self.failures[engine.name] = failure.message
+            self._engines.remove(engine)
+
 
 def measure(
-    subject: Subject, plan: Plan, tell: Callable[[str], None] = lambda _: None
+    engines: Field,
+    plan: Plan,
+    tell: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = perf_counter,
 ) -> Iterator[Cell]:
-    """Measure cell by cell. `tell` hears what runs now."""
-    for arm in plan.arms:
+    """Measure cell by cell, prompts and arms in an order drawn by `plan.seed`.
+
+    `tell` hears what runs now. The warm-up is dropped.
+    """
+    began_s = clock()
+    random = Random(plan.seed)
+    for arm, engine in engines.arms.items():
         tell(f"warming up {arm}")
-        _answer(subject, plan.prompts[0], arm, Sampling(), _WARM_UP_TOKENS)
-    offset = 0
-    for prompt in plan.prompts:
-        tell(f"{prompt.name}: reading the prompt")
-        cold = _read_cold(subject, prompt)
-        assert cold.ttft_s is not None, "an answer of one token has a first token"
+        with engines.awake(engine):
+            engine.answer(arm, Ask(_WARM_UP, Sampling(), _WARM_UP_TOKENS))
+    slowest_s = 0.0  # per character read or written
+    for prompt in mixed(plan.prompts, random):
+        size = prompt.n_chars + 4 * plan.n_tokens(prompt) * len(plan.temperatures)
+        cell_began_s = clock()
+        ends_s = cell_began_s - began_s + size * slowest_s
+        if plan.budget_s is not None and slowest_s and ends_s > plan.budget_s:
+            continue
+        ttft_s, n_tokens = _read(engines, prompt, tell)
         for temperature in plan.temperatures:
-            sampling = Sampling(temperature=temperature, seed=_SEED)
-            turns = []
-            for turn in abba(plan.arms, plan.n_rounds, offset):
-                runs = []
-                for arm in turn:
-                    tell(f"{prompt.name} at temperature {temperature:g}: {arm}")
-                    runs.append(_answer(subject, prompt, arm, sampling, plan.max_tokens))
-                turns.append(tuple(runs))
-            yield Cell(prompt.name, temperature, cold.prompt_tokens, cold.ttft_s, tuple(turns))
-            offset += 1
+            turns = _turns(engines, plan, prompt, temperature, random, tell)
+            yield Cell(
+                prompt.name,
+                prompt.kind,
+                prompt.lang,
+                prompt.length,
+                temperature,
+                n_tokens,
+                ttft_s,
+                turns,
+            )
+        slowest_s = max(slowest_s, (clock() - cell_began_s) / size)
 
 
-def _read_cold(subject: Subject, prompt: BenchPrompt) -> Stats:
-    subject.forget_prompt()
-    return subject.model.complete(prompt.text, Options(max_tokens=1, drafter=PLAIN)).stats
+def _read(
+    engines: Field, prompt: BenchPrompt, tell: Callable[[str], None]
+) -> tuple[dict[str, float], int]:
+    """Times to the first token by engine, and the prompt's tokens as edgespec counts them."""
+    ttft_s, n_tokens = {}, 0
+    for engine in engines.engines:
+        tell(f"{prompt.name}: {engine.name} reads the prompt")
+        with engines.awake(engine):
+            reading = engine.read(prompt)
+            ttft_s[engine.name] = reading.ttft_s
+            n_tokens = n_tokens or reading.n_tokens
+    return ttft_s, n_tokens
 
 
-def _answer(
-    subject: Subject, prompt: BenchPrompt, drafter: str, sampling: Sampling, max_tokens: int
-) -> Run:
-    model = subject.model
-    # All arms find the same prompt resident, and none the draft model's work of another.
-    model.complete(prompt.text, Options(max_tokens=0, drafter=PLAIN))
-    subject.forget_draft()
-    native_s = subject.native_s
-    tokens: list[int] = []
-    began_s = perf_counter()
-    with model.chat(prompt.text, Options(sampling, max_tokens, drafter=drafter)) as stream:
-        for event in stream:
-            if isinstance(event, PromptProgress):
-                began_s = perf_counter()
-            elif isinstance(event, Round):
-                tokens += event.step.tokens
-        wall_s = perf_counter() - began_s
-    return Run(drafter, tuple(tokens), stream.stats, wall_s, subject.native_s - native_s)
+def _turns(
+    engines: Field,
+    plan: Plan,
+    prompt: BenchPrompt,
+    temperature: float,
+    random: Random,
+    tell: Callable[[str], None],
+) -> tuple[tuple[Run, ...], ...]:
+    ask = Ask(prompt, Sampling(temperature, seed=prompt.seed), plan.n_tokens(prompt))
+    turns = []
+    for turn in abba(tuple(engines.arms), plan.n_rounds, random):
+        runs = []
+        for arm in turn:
+            engine = engines.arms.get(arm)
+            if engine is None:
+                continue  # it failed a moment ago
+            tell(f"{prompt.name} at temperature {temperature:g}: {arm}")
+            with engines.awake(engine):
+                runs.append(engine.answer(arm, ask))
+        turns.append(tuple(runs))
+    is_there = set(engines.arms)
+    return tuple(tuple(run for run in turn if run.arm in is_there) for turn in turns)
+
+
+def fitting(plan: Plan, needs: Callable[[BenchPrompt], int], n_ctx: int) -> Plan:
+    """The plan without prompts that, with their answer, exceed the context."""
+    kept = tuple(p for p in plan.prompts if needs(p) + plan.n_tokens(p) <= n_ctx)
+    return replace(plan, prompts=kept)

@@ -2,49 +2,47 @@
 
 from collections.abc import Iterator, Sequence
 
+from edgespec.bench import tables
 from edgespec.bench.measure import PLAIN
 from edgespec.bench.result import Result
 from edgespec.bench.sampling import N_VOCAB, ChainCost
-from edgespec.bench.score import Divergence, Score, Total, totals
+from edgespec.bench.score import Divergence, Score
+from edgespec.bench.tables import table
 from edgespec.costs import PassCosts
 from edgespec.sizes import gibibytes
 
-_HEADER = (
-    "prompt",
-    "temp",
-    "drafter",
-    "tokens",
-    "tok/s",
-    "x plain",
-    "tok/pass",
-    "accept",
-    "by position",
-    "step ms",
-    "overhead ms",
-    "share",
-    "verify ms",
-    "text",
-)
 _CHAIN_HEADER = ("setting", "row", "kept", "shape ms", "best ms", "draw ms")
-_LEFT = {"prompt", "drafter", "by position", "text", "setting", "row"}
-_POSITIONS = 4
-"""Positions shown in the table; the JSON has all."""
+INTERVAL_NOTE = (
+    "95 %: where another run of the same prompts on this machine would put the ratio (bootstrap "
+    "over turns); it says nothing about other prompts"
+)
 
 
 def lines(result: Result) -> Iterator[str]:
     """The whole report."""
-    yield from _about(result)
+    yield from about(result)
     yield ""
-    yield from table(_HEADER, [_row(score) for score in result.scores])
+    yield from table(tables.SCORE_HEADER, tables.score_rows(result))
     yield ""
-    yield from _totals(totals(result.scores))
+    yield "all prompts"
+    yield from table(tables.TOTAL_HEADER, tables.total_rows(result))
+    yield INTERVAL_NOTE
     yield ""
-    yield from _texts(result)
+    yield "where the time went, and how often each draft position was accepted"
+    yield from table(tables.TIME_HEADER, tables.time_rows(result))
     yield ""
-    yield from _first_tokens(result)
+    if result.streams:
+        yield "several readers at once"
+        yield from table(tables.STREAM_HEADER, tables.stream_rows(result))
+        yield ""
+    yield from ahead(result)
+    yield from texts(result)
     yield ""
     yield from _costs(result.pass_costs, result.draft_pass_s)
     yield from _memory(result)
+    if len({note.engine for note in result.arms}) > 1:
+        yield ""
+        yield from table(tables.BUILD_HEADER, tables.build_rows(result))
     yield ""
     yield from _sampling(result.sampling)
 
@@ -52,84 +50,68 @@ def lines(result: Result) -> Iterator[str]:
 def score_line(score: Score) -> str:
     """One arm of a cell, as it is told while the benchmark runs."""
     where = f"{score.prompt} at temperature {score.temperature:g}"
-    ratio = "" if score.drafter == PLAIN else f", {score.ratio:.2f}x plain"
-    return f"{where}: {score.drafter} {score.tokens_per_s:.1f} tok/s{ratio}"
+    ratio = "" if score.arm == PLAIN else f", {score.ratio:.2f}x plain"
+    return f"{where}: {score.arm} {score.tokens_per_s:.1f} tok/s{ratio}"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as their widest cell."""
-    columns = list(zip(header, *rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    for row in (header, *rows):
-        cells = (
-            cell.ljust(width) if name in _LEFT else cell.rjust(width)
-            for name, cell, width in zip(header, row, widths, strict=True)
-        )
-        yield "  ".join(cells).rstrip()
-
-
-def _row(score: Score) -> tuple[str, ...]:
-    by_position = " ".join(f"{p:.2f}" for p in score.acceptance_per_position[:_POSITIONS])
-    return (
-        score.prompt,
-        f"{score.temperature:g}",
-        score.drafter,
-        str(score.n_tokens),
-        f"{score.tokens_per_s:.1f}",
-        f"{score.ratio:.2f}",
-        f"{score.tokens_per_pass:.2f}",
-        "-" if score.acceptance is None else f"{score.acceptance:.2f}",
-        by_position or "-",
-        f"{score.step_ms:.1f}",
-        f"{score.overhead_ms:.2f}",
-        f"{score.overhead_share:.1%}",
-        f"{score.verify_ms:.2f}",
-        _text(score),
-    )
-
-
-def _text(score: Score) -> str:
-    if score.drafter == PLAIN:
-        return ""
-    if not score.is_comparable:
-        return "other draws"
-    return "equal" if score.differs_at is None else f"differs from token {score.differs_at + 1}"
-
-
-def _about(result: Result) -> Iterator[str]:
-    model, hardware = result.description, result.hardware
-    draft = f", draft {model.draft} {model.draft_quant}" if model.draft else ""
-    yield f"target {model.target} {model.target_quant}{draft}; {model.backend}"
-    yield f'--drafter auto takes "{model.drafter}"' + (
-        f": {model.drafter_note}" if model.drafter_note else ""
+def about(result: Result) -> Iterator[str]:
+    """What was measured, where, and under which conditions."""
+    model, hardware, asked = result.model, result.hardware, result.asked
+    draft = f", draft {model['draft']} {model['draft_quant']}" if model["draft"] else ""
+    yield f"target {model['target']} {model['target_quant']}{draft}; {model['backend']}"
+    yield f'--drafter auto takes "{model["drafter"]}"' + (
+        f": {model['drafter_note']}" if model["drafter_note"] else ""
     )
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     yield versions + (f", commit {result.commit[:9]}" if result.commit else "")
     cores = hardware["cores"]
     yield f"{hardware['cpu']}, {cores['usable']} of {cores['logical']} cores; {hardware['system']}"
-    if hardware["load"] is not None and result.load_after is not None:
-        yield f"load average {hardware['load']:.1f} before, {result.load_after:.1f} after"
+    yield from result.conditions.notes()
+    longest = max(prompt.max_tokens for prompt in asked.prompts)
     yield (
-        f"up to {result.plan.max_tokens} tokens per answer, {2 * result.plan.n_rounds} answers "
-        f"per arm in turns, medians; took {result.seconds:.0f} s"
+        f"up to {longest} tokens per answer, {2 * asked.n_rounds} answers per arm in turns, order "
+        f"drawn with seed {asked.seed}; took {result.seconds:.0f} s"
     )
-    if result.left_out:
-        names = ", ".join(result.left_out)
-        yield f"left out, too long for a context of {result.description.n_ctx}: {names}"
+    for name, reason in result.left_out.items():
+        yield f"left out: {name}: {reason}"
 
 
-def _totals(found: Sequence[Total]) -> Iterator[str]:
-    for total in found:
-        yield (
-            f"{total.drafter} at temperature {total.temperature:g}: {total.ratio:.2f}x plain in "
-            f"the geometric mean; best {total.best.prompt} {total.best.ratio:.2f}, worst "
-            f"{total.worst.prompt} {total.worst.ratio:.2f}; slower than plain on "
-            f"{total.n_losses} of {total.n_prompts} prompts"
+def ahead(result: Result) -> Iterator[str]:
+    """Cells in which a peer was faster than the best of edgespec's own arms, and why, as far as the
+    figures tell."""
+    for prompt, temperature in dict.fromkeys((s.prompt, s.temperature) for s in result.scores):
+        cell = [s for s in result.scores if (s.prompt, s.temperature) == (prompt, temperature)]
+        ours = max((s for s in cell if ":" not in s.arm), key=lambda s: s.ratio)
+        for peer in sorted((s for s in cell if ":" in s.arm), key=lambda s: -s.ratio):
+            if peer.ratio > ours.ratio:
+                yield (
+                    f"ahead of edgespec: {peer.arm} on {prompt} at temperature {temperature:g}: "
+                    f"{peer.ratio:.2f} against {ours.ratio:.2f} ({ours.arm})"
+                    f"{_why(peer, ours, cell)}"
+                )
+    if any(":" in s.arm for s in result.scores):
+        yield ""
+
+
+def _why(peer: Score, ours: Score, cell: Sequence[Score]) -> str:
+    reasons = []
+    plain = next((s for s in cell if s.arm == peer.arm.partition(":")[0] + ":plain"), None)
+    if plain is not None and plain.ratio > 1.03:
+        reasons.append(f"its plain decoding is {plain.ratio:.2f} times as fast here")
+    if peer.interval and ours.interval and peer.interval.low <= ours.interval.high:
+        reasons.append("within the intervals of both")
+    if peer.acceptance and ours.acceptance and peer.acceptance > ours.acceptance + 0.05:
+        reasons.append(
+            f"it accepts {peer.acceptance:.0%} of its drafts, edgespec {ours.acceptance:.0%}"
         )
+    if peer.differs_at is not None:
+        reasons.append(f"its answer is another one from token {peer.differs_at + 1}")
+    return "; " + ", ".join(reasons) if reasons else ""
 
 
-def _texts(result: Result) -> Iterator[str]:
-    n_greedy = sum(s.temperature == 0 and s.drafter != PLAIN for s in result.scores)
+def texts(result: Result) -> Iterator[str]:
+    """Whether greedy answers are plain decoding's."""
+    n_greedy = sum(s.temperature == 0 and s.arm != PLAIN and s.is_comparable for s in result.scores)
     if n_greedy and not result.divergences:
         yield f"greedy texts: all {n_greedy} equal plain decoding's"
     for found in result.divergences:
@@ -139,23 +121,16 @@ def _texts(result: Result) -> Iterator[str]:
 def divergence_line(found: Divergence) -> str:
     """A greedy answer that is not plain decoding's, and whether rounding explains it."""
     difference = found.difference
-    where = f"{found.prompt}, {found.drafter}: greedy text differs from token {difference.at + 1}"
+    where = f"{found.prompt}, {found.arm}: greedy text differs from token {difference.at + 1}"
+    verdict = "NOT LOSSLESS" if ":" not in found.arm else "more than rounding"
     if difference.plain is None or difference.other is None:
-        return f"{where}: NOT LOSSLESS, one answer ended and the other went on"
+        return f"{where}: {verdict}, one answer ended and the other went on"
     what = (
         f"{where}: {found.other_text!r} for {found.plain_text!r}; these are "
         f"{difference.gap:.3f} apart, passes of one row and of many differ by "
         f"{difference.deviation:.3f}"
     )
-    return f"{what}: a near-tie" if difference.is_near_tie else f"{what}: NOT LOSSLESS"
-
-
-def _first_tokens(result: Result) -> Iterator[str]:
-    for cell in {cell.prompt: cell for cell in result.cells}.values():
-        yield (
-            f"{cell.prompt}: first token after {cell.ttft_s:.2f} s with nothing cached, "
-            f"{cell.prompt_tokens} tokens of prompt"
-        )
+    return f"{what}: a near-tie" if difference.is_near_tie else f"{what}: {verdict}"
 
 
 def _costs(costs: PassCosts, draft_s: float | None) -> Iterator[str]:

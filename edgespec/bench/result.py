@@ -1,131 +1,192 @@
-"""Everything that one benchmark found out, and its form as JSON."""
+"""Everything that one benchmark found out, and its form as JSON, there and back."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
 from typing import Any
 
-from edgespec.api.types import Description
-from edgespec.bench.measure import PLAIN, Cell, Plan
+from edgespec.bench.conditions import Conditions
+from edgespec.bench.measure import Cell, Plan
 from edgespec.bench.memory import Memory
+from edgespec.bench.peers.types import Build
+from edgespec.bench.revive import plain, revive
 from edgespec.bench.sampling import ChainCost
-from edgespec.bench.score import Divergence, Score, totals
+from edgespec.bench.score import Divergence, Score, Total
+from edgespec.bench.streams import StreamScore
+from edgespec.bench.suite import BenchPrompt
 from edgespec.costs import PassCosts
+from edgespec.errors import UsageError
 
-SCHEMA = 1
+SCHEMA = 2
 """Counts up whenever a field changes its meaning or goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptNote:
+    """Which prompt it was; its text is in the suite, or its owner's."""
+
+    name: str
+    kind: str
+    lang: str
+    length: str
+    seed: int
+    max_tokens: int
+    """The longest answer."""
+    n_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was to be measured."""
+
+    prompts: tuple[PromptNote, ...]
+    arms: tuple[str, ...]
+    temperatures: tuple[float, ...]
+    n_rounds: int
+    seed: int
+    budget_s: float | None
+    n_threads: int
+    n_ctx: int
+
+
+def asked(plan: Plan, n_threads: int, n_ctx: int) -> Asked:
+    """The plan without its texts."""
+    return Asked(
+        tuple(_note(prompt, plan) for prompt in plan.prompts),
+        plan.arms,
+        plan.temperatures,
+        plan.n_rounds,
+        plan.seed,
+        plan.budget_s,
+        n_threads,
+        n_ctx,
+    )
+
+
+def _note(prompt: BenchPrompt, plan: Plan) -> PromptNote:
+    return PromptNote(
+        prompt.name,
+        prompt.kind,
+        prompt.lang,
+        prompt.length,
+        prompt.seed,
+        plan.n_tokens(prompt),
+        sum(role == "user" for role, _ in prompt.turns),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PassSeen:
+    """Passes of one width while answering."""
+
+    rows: int
+    n: int
+    target_ms: float
+    """Median."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthSeen:
+    """How often an arm's step drafted so many tokens."""
+
+    arm: str
+    drafted: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArmNote:
+    """An arm, whose it is, and what that engine was built with."""
+
+    arm: str
+    engine: str
+    build: Build
+    peak_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """One benchmark."""
 
-    plan: Plan
-    description: Description
+    asked: Asked
+    model: Mapping[str, Any]
+    """`api.types.Description`."""
+    plan: Mapping[str, Any]
+    """Where the models went and what that takes, as `edgespec plan` tells; empty without one."""
+    arms: tuple[ArmNote, ...]
     cells: tuple[Cell, ...]
     scores: tuple[Score, ...]
+    totals: tuple[Total, ...]
     divergences: tuple[Divergence, ...]
     """Greedy answers that are not plain decoding's."""
+    streams: tuple[StreamScore, ...]
     pass_costs: PassCosts
     """Of the target: what draft lengths are chosen by."""
     draft_pass_s: float | None
     """None without a draft model."""
+    passes: tuple[PassSeen, ...]
+    lengths: tuple[LengthSeen, ...]
     sampling: tuple[ChainCost, ...]
     memory: Memory
     versions: Mapping[str, str]
     hardware: Mapping[str, Any]
-    load_after: float | None
+    conditions: Conditions
     commit: str | None
     seconds: float
-    left_out: tuple[str, ...] = ()
-    """Prompts that do not fit the model's context."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Prompts and peers that did not take part, and why."""
+    command: str = ""
+    """What was typed."""
 
     @property
     def is_lossless(self) -> bool:
-        """Every greedy answer is plain decoding's, or leaves it at a near-tie."""
-        return all(found.difference.is_near_tie for found in self.divergences)
+        """Every greedy answer of edgespec's own is plain decoding's, or leaves it at a near-tie."""
+        return all(
+            found.difference.is_near_tie for found in self.divergences if ":" not in found.arm
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON. Infinite gaps are null."""
-        return {
-            "schema": SCHEMA,
-            "versions": dict(self.versions),
-            "commit": self.commit,
-            "hardware": {**self.hardware, "load_after": self.load_after},
-            "seconds": self.seconds,
-            "model": asdict(self.description),
-            "plan": _plan(self.plan),
-            "left_out": list(self.left_out),
-            "prompts": [
-                {"prompt": c.prompt, "tokens": c.prompt_tokens, "ttft_s": c.ttft_s}
-                for c in {cell.prompt: cell for cell in self.cells}.values()
-            ],
-            "scores": [{**asdict(s), "overhead_share": s.overhead_share} for s in self.scores],
-            "totals": [
-                {
-                    "drafter": t.drafter,
-                    "temperature": t.temperature,
-                    "ratio": t.ratio,
-                    "worst": {"prompt": t.worst.prompt, "ratio": t.worst.ratio},
-                    "best": {"prompt": t.best.prompt, "ratio": t.best.ratio},
-                    "n_losses": t.n_losses,
-                    "n_prompts": t.n_prompts,
-                }
-                for t in totals(self.scores)
-            ],
-            "runs": [_run(cell, i) for cell in self.cells for i in range(len(cell.turns))],
-            "divergences": [_divergence(found) for found in self.divergences],
-            "is_lossless": self.is_lossless,
-            "pass_ms": self._pass_ms(),
-            "sampling": [asdict(cost) for cost in self.sampling],
-            "memory": {
-                "peak_bytes": self.memory.peak_bytes,
-                "buffers": dict(self.memory.buffers),
-                "buffer_bytes": self.memory.buffer_bytes,
-                "beyond_bytes": self.memory.beyond_bytes,
-            },
-        }
-
-    def _pass_ms(self) -> dict[str, dict[str, float]]:
-        """Milliseconds by the number of rows."""
-        target = zip(self.pass_costs.rows, self.pass_costs.seconds, strict=True)
-        return {
-            "target": {str(n): 1e3 * s for n, s in target},
-            "draft": {} if self.draft_pass_s is None else {"1": 1e3 * self.draft_pass_s},
-        }
+        """For JSON. What was not measured and what is infinite is null."""
+        data: dict[str, Any] = plain(self, leave_out=frozenset({"steps"}))
+        for entry, found in zip(data["divergences"], self.divergences, strict=True):
+            entry["is_near_tie"] = found.difference.is_near_tie
+        return {"schema": SCHEMA, "is_lossless": self.is_lossless, **data}
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
-    return {**asdict(plan), "plain": PLAIN, "prompts": [prompt.name for prompt in plan.prompts]}
+def load(path: Path) -> Result:
+    """A result from its file. Raises: `UsageError` when it is none, or another version's."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        schema = data.get("schema")
+    except (OSError, ValueError, AttributeError) as error:
+        raise UsageError(f"{path} is no result of edgespec bench: {error}") from error
+    if schema != SCHEMA:
+        raise UsageError(
+            f"{path} has version {schema} of the result's form, but this edgespec reads {SCHEMA}",
+            hint="run the benchmark again",
+        )
+    try:
+        return revive(Result, data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} is no result of edgespec bench: {error!r}") from error
 
 
-def _run(cell: Cell, turn: int) -> dict[str, Any]:
-    """One turn: its arms in the order in which they ran."""
-    return {
-        "prompt": cell.prompt,
-        "temperature": cell.temperature,
-        "turn": turn,
-        "arms": [
-            {
-                "drafter": run.drafter,
-                "tokens": list(run.tokens),
-                "wall_s": run.wall_s,
-                "native_s": run.native_s,
-                "stats": run.stats.to_dict(),
-            }
-            for run in cell.turns[turn]
-        ],
-    }
+def passes_seen(cells: Sequence[Cell]) -> tuple[PassSeen, ...]:
+    """Passes by width, of those that read nothing beside their draft."""
+    times: dict[int, list[float]] = defaultdict(list)
+    for step in (s for c in cells for turn in c.turns for run in turn for s in run.steps):
+        if step.rows == step.drafted + 1:
+            times[step.rows].append(1e3 * step.target_s)
+    return tuple(PassSeen(rows, len(ms), median(ms)) for rows, ms in sorted(times.items()))
 
 
-def _divergence(found: Divergence) -> dict[str, Any]:
-    difference = asdict(found.difference)
-    if found.difference.plain is None or found.difference.other is None:
-        difference["gap"] = None
-    return {
-        "prompt": found.prompt,
-        "drafter": found.drafter,
-        **difference,
-        "is_near_tie": found.difference.is_near_tie,
-        "plain_text": found.plain_text,
-        "other_text": found.other_text,
-    }
+def lengths_seen(cells: Sequence[Cell]) -> tuple[LengthSeen, ...]:
+    """How far each arm drafted."""
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    for run in (run for cell in cells for turn in cell.turns for run in turn):
+        for step in run.steps:
+            counts[run.arm, step.drafted] += 1
+    return tuple(LengthSeen(arm, k, n) for (arm, k), n in sorted(counts.items()))

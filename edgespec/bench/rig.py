@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,16 @@ from edgespec.api.model import LoadedModel
 from edgespec.api.pace import PHASE, measured
 from edgespec.api.types import Options
 from edgespec.bench.measure import PLAIN
+from edgespec.bench.peers.llama_http import features_of
+from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Tokens
 from edgespec.costs import PassCosts
+from edgespec.engine.binding import lib
 from edgespec.engine.session import LlamaSession
 
 
 class Rig:
-    """Implements `measure.Subject`. Its sessions may be used while no answer runs."""
+    """Implements `ours.Host`. Its sessions may be used while no answer runs."""
 
     def __init__(self, loaded: Loaded, progress: Callable[[str, float], None]) -> None:
         """Take ownership of `loaded`."""
@@ -30,6 +34,7 @@ class Rig:
         self.draft_pass_s = costs.draft_s
         """A draft model's pass over one row; None without one."""
         self.model = LoadedModel(loaded, "auto", costs.live())
+        self._prompts: dict[str, Tokens] = {}
 
     @staticmethod
     def load(
@@ -76,10 +81,40 @@ class Rig:
         if self.draft is not None:
             self.draft.forward(np.zeros(1, np.int32), n_logits=0)
 
-    def prompt_tokens(self, prompt: str) -> Tokens:
-        """The rendered prompt's tokens, which are resident afterwards."""
-        stats = self.model.complete(prompt, Options(max_tokens=1, drafter=PLAIN)).stats
-        return self.target.resident[: stats.prompt_tokens].copy()
+    def tokens_of(self, prompt: BenchPrompt) -> Tokens:
+        """The rendered prompt's tokens; while no answer runs."""
+        known = self._prompts.get(prompt.name)
+        if known is None:
+            stats = self.model.complete(prompt.messages, Options(max_tokens=1, drafter=PLAIN)).stats
+            known = self.target.resident[: stats.prompt_tokens].copy()
+            self._prompts[prompt.name] = known
+        return known
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of llama.cpp."""
+        return self._loaded.n_threads
+
+    @property
+    def target_path(self) -> Path:
+        """The target's file."""
+        return self._loaded.files.target.path
+
+    @property
+    def draft_path(self) -> Path | None:
+        """The draft model's file."""
+        draft = self._loaded.files.draft
+        return None if draft is None else draft.path
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Instruction sets and options that our llama.cpp was built with."""
+        return features_of(lib().llama_print_system_info().decode("utf-8", "replace"))
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """Where the models went and what that takes; empty without a plan."""
+        return {}
 
     def text(self, token: int | None) -> str:
         """The token's text, also a control token's; empty for none."""

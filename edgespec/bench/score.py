@@ -1,126 +1,282 @@
-"""From measured runs to the figures of one drafter on one prompt."""
+"""From measured runs to the figures of one arm: on one prompt, and over all."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from statistics import median
 
+from edgespec.bench.intervals import Interval, intervals
+from edgespec.bench.latency import Latency, latency
 from edgespec.bench.measure import PLAIN, Cell, Run
 from edgespec.equality import Difference, first_difference
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """Where the time of decoding went; sums to 1."""
+
+    draft: float
+    target: float
+    """Passes of the target: the verification of a draft, or a plain step."""
+    verify: float
+    """Shaping, judging and drawing from the rows of a pass."""
+    host: float
+    """Everything else: text, events, threads."""
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
-    """Medians over the runs of one arm in one cell; per step where nothing else is said."""
+    """Medians over the runs of one arm in one cell; per step where nothing else is said.
+
+    What only edgespec tells of itself is None for another engine.
+    """
 
     prompt: str
+    kind: str
+    lang: str
     temperature: float
-    drafter: str
+    arm: str
     n_tokens: int
     tokens_per_s: float
     ratio: float
-    """Median over the turns of speed to plain decoding's in the same turn; 1 for plain itself."""
-    tokens_per_pass: float
+    """Geometric mean over the turns of speed to edgespec's plain decoding's in the same turn; 1 for
+    plain itself."""
+    interval: Interval | None
+    """Of `ratio`; None where nothing was repeated."""
+    own_ratio: float | None
+    """The same to the plain arm of the arm's own engine."""
+    ttft_s: float
+    """Time to the first token of a prompt of which nothing was resident, plain."""
+    latency: Latency | None
+    tokens_per_pass: float | None
     acceptance: float | None
     """accepted / (accepted + rejected); None without drafts."""
     mean_acceptance_length: float | None
     acceptance_per_position: tuple[float, ...]
-    step_ms: float
+    shares: Shares | None
+    step_ms: float | None
     """Wall time per step, what happens between steps included."""
-    overhead_ms: float
+    overhead_ms: float | None
     """Of it, everything outside llama.cpp's passes."""
-    verify_ms: float
-    draft_ms: float
-    """Drafting, with the draft model's passes."""
+    verify_ms: float | None
+    energy_j_per_token: float | None
     differs_at: int | None
     """First token that differs from plain's; None: equal, or not to be compared."""
     is_comparable: bool
     """Whether the answer should be plain decoding's: greedy, or drafts without chance."""
 
     @property
-    def overhead_share(self) -> float:
+    def overhead_share(self) -> float | None:
         """Share of a step that is not llama.cpp's."""
-        return self.overhead_ms / self.step_ms
+        known = self.overhead_ms is not None and self.step_ms
+        return self.overhead_ms / self.step_ms if known else None  # type: ignore[operator]
 
 
-def scores(cell: Cell, arms: Iterable[str], is_deterministic: Callable[[str], bool]) -> list[Score]:
-    """One score per arm.
+def scores(
+    cells: Sequence[Cell],
+    plain_of: Mapping[str, str | None],
+    is_deterministic: Callable[[str], bool],
+) -> list[Score]:
+    """One score per arm and cell, in the order of the cells.
 
-    `is_deterministic`: whether a drafter's sampled text is plain decoding's for the same seed.
+    `plain_of`: by arm, its engine's own arm without drafts. `is_deterministic`: whether an arm's
+    sampled text is plain decoding's for the same seed. Noise is taken to be alike in all cells.
     """
-    return [_score(cell, arm, is_deterministic(arm)) for arm in arms]
+    found: dict[tuple[int, str], Score] = {}
+    for temperature in dict.fromkeys(cell.temperature for cell in cells):
+        for arm, own_plain in plain_of.items():
+            at = [
+                i
+                for i, cell in enumerate(cells)
+                if cell.temperature == temperature and cell.runs(arm)
+            ]
+            if not at:
+                continue
+            logs = [log_ratios(cells[i], arm, PLAIN) for i in at]
+            known = intervals(logs).groups if arm != PLAIN else (None,) * len(at)
+            for i, log, interval in zip(at, logs, known, strict=True):
+                found[i, arm] = _score(
+                    cells[i], arm, own_plain, log, interval, is_deterministic(arm)
+                )
+    return [found[i, arm] for i in range(len(cells)) for arm in plain_of if (i, arm) in found]
 
 
-def run_of(turn: Iterable[Run], drafter: str) -> Run:
-    """The one run of `drafter` in a turn."""
-    return next(run for run in turn if run.drafter == drafter)
+def log_ratios(cell: Cell, arm: str, base: str) -> list[float]:
+    """Turn by turn, the logarithm of an arm's speed over another's."""
+    pairs = zip(cell.runs(arm), cell.runs(base), strict=True)
+    return [math.log(run.tokens_per_s / plain.tokens_per_s) for run, plain in pairs]
 
 
-def _score(cell: Cell, arm: str, is_deterministic: bool) -> Score:
-    runs = [run_of(turn, arm) for turn in cell.turns]
-    plain = [run_of(turn, PLAIN) for turn in cell.turns]
+def _mean_ratio(logs: Sequence[float]) -> float:
+    return math.exp(sum(logs) / len(logs))
+
+
+def _score(
+    cell: Cell,
+    arm: str,
+    own_plain: str | None,
+    logs: Sequence[float],
+    interval: Interval | None,
+    is_deterministic: bool,
+) -> Score:
+    runs, plain = cell.runs(arm), cell.runs(PLAIN)
     stats = runs[0].stats  # a fixed seed: all turns decide the same but for near-ties
-    is_comparable = cell.temperature == 0 or is_deterministic
-    differences = [
-        at
-        for run, base in zip(runs, plain, strict=True)
-        if (at := first_difference(base.tokens, run.tokens)) is not None
-    ]
+    is_told = all(run.tokens for run in runs)
+    is_comparable = is_told and (cell.temperature == 0 or is_deterministic)
+    pairs = zip(plain, runs, strict=True)
+    places = [first_difference(base.tokens, run.tokens) for base, run in pairs]
+    differences = [at for at in places if at is not None]
+    has_own = own_plain is not None and bool(cell.runs(own_plain))
+    energies = [run.energy_j / run.n_tokens for run in runs if run.energy_j is not None]
     return Score(
         prompt=cell.prompt,
+        kind=cell.kind,
+        lang=cell.lang,
         temperature=cell.temperature,
-        drafter=arm,
-        n_tokens=len(runs[0].tokens),
+        arm=arm,
+        n_tokens=runs[0].n_tokens,
         tokens_per_s=median(run.tokens_per_s for run in runs),
-        ratio=median(r.tokens_per_s / p.tokens_per_s for r, p in zip(runs, plain, strict=True)),
-        tokens_per_pass=len(runs[0].tokens) / max(stats.passes, 1),
-        acceptance=stats.acceptance_rate,
-        mean_acceptance_length=stats.mean_acceptance_length,
-        acceptance_per_position=stats.acceptance_per_position,
+        ratio=_mean_ratio(logs),
+        interval=interval,
+        own_ratio=_mean_ratio(log_ratios(cell, arm, str(own_plain))) if has_own else None,
+        ttft_s=cell.ttft_s.get(engine_of(arm), math.nan),
+        latency=latency(runs),
+        tokens_per_pass=runs[0].n_tokens / stats.passes if stats and stats.passes else None,
+        acceptance=stats.acceptance_rate if stats else None,
+        mean_acceptance_length=stats.mean_acceptance_length if stats else None,
+        acceptance_per_position=stats.acceptance_per_position if stats else (),
+        shares=shares(runs),
         step_ms=_per_step_ms(runs, lambda run: run.wall_s),
-        overhead_ms=_per_step_ms(runs, lambda run: run.wall_s - run.native_s),
-        verify_ms=_per_step_ms(runs, lambda run: run.stats.verify_s),
-        draft_ms=_per_step_ms(runs, lambda run: run.stats.draft_s),
+        overhead_ms=_per_step_ms(runs, lambda run: run.wall_s - (run.native_s or 0.0)),
+        verify_ms=_per_step_ms(runs, lambda run: run.stats.verify_s if run.stats else 0.0),
+        energy_j_per_token=median(energies) if energies else None,
         differs_at=min(differences, default=None) if is_comparable else None,
         is_comparable=is_comparable,
     )
 
 
-def _per_step_ms(runs: list[Run], seconds: Callable[[Run], float]) -> float:
-    return median(1e3 * seconds(run) / max(run.stats.passes, 1) for run in runs)
+def engine_of(arm: str) -> str:
+    """The engine that an arm belongs to: what stands before its colon, or edgespec."""
+    from edgespec.bench.measure import OURS
+
+    return arm if ":" in arm else OURS
+
+
+def shares(runs: Sequence[Run]) -> Shares | None:
+    """Of all runs together; None for an engine that does not tell."""
+    if not all(run.native_s is not None and run.stats for run in runs):
+        return None
+    wall_s = sum(run.wall_s for run in runs)
+    parts = [
+        sum(getattr(run.stats, name) for run in runs) / wall_s
+        for name in ("draft_s", "target_s", "verify_s")
+    ]
+    draft, target, verify = parts
+    return Shares(draft, target, verify, host=max(0.0, 1 - sum(parts)))
+
+
+def _per_step_ms(runs: Sequence[Run], seconds: Callable[[Run], float]) -> float | None:
+    if not all(run.native_s is not None and run.stats for run in runs):
+        return None
+    return median(1e3 * seconds(run) / max(run.stats.passes, 1) for run in runs if run.stats)
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A prompt and its ratio."""
+
+    prompt: str
+    ratio: float
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """One drafter over all prompts at one temperature."""
+    """One arm over all prompts at one temperature."""
 
-    drafter: str
+    arm: str
     temperature: float
+    n_prompts: int
+    tokens_per_s: float
+    """All tokens over all time."""
     ratio: float
-    """Geometric mean."""
-    worst: Score
-    best: Score
+    """Geometric mean over the prompts."""
+    interval: Interval | None
+    own_ratio: float | None
+    ttft_s: float
+    """Median over the prompts."""
+    latency: Latency | None
+    acceptance: float | None
+    mean_acceptance_length: float | None
+    acceptance_per_position: tuple[float, ...]
+    shares: Shares | None
+    energy_j_per_token: float | None
+    worst: Extreme
+    best: Extreme
     n_losses: int
     """Prompts on which it was slower than plain."""
-    n_prompts: int
 
 
-def totals(scored: Sequence[Score]) -> list[Total]:
-    """A line for every drafter and temperature, in the order of `scored`."""
-    keys = dict.fromkeys((s.drafter, s.temperature) for s in scored if s.drafter != PLAIN)
-    return [_total([s for s in scored if (s.drafter, s.temperature) == key]) for key in keys]
+def totals(cells: Sequence[Cell], scored: Sequence[Score]) -> list[Total]:
+    """A line for every arm and temperature, in the order of `scored`."""
+    keys = dict.fromkeys((s.temperature, s.arm) for s in scored)
+    return [
+        _total(
+            [s for s in scored if (s.temperature, s.arm) == (temperature, arm)],
+            [c for c in cells if c.temperature == temperature and c.runs(arm)],
+        )
+        for temperature, arm in keys
+    ]
 
 
-def _total(scored: list[Score]) -> Total:
+def _total(scored: Sequence[Score], cells: Sequence[Cell]) -> Total:
+    arm = scored[0].arm
     by_ratio = sorted(scored, key=lambda s: s.ratio)
+    runs = [run for cell in cells for run in cell.runs(arm)]
+    logs = [log_ratios(cell, arm, PLAIN) for cell in cells]
+    own = [math.log(s.own_ratio) for s in scored if s.own_ratio is not None]
+    energies = [run.energy_j for run in runs if run.energy_j is not None]
+    n_tokens = sum(run.n_tokens for run in runs)
+    drafts = _drafts(runs)
     return Total(
-        drafter=scored[0].drafter,
+        arm=arm,
         temperature=scored[0].temperature,
-        ratio=prod(s.ratio for s in scored) ** (1 / len(scored)),
-        worst=by_ratio[0],
-        best=by_ratio[-1],
-        n_losses=sum(s.ratio < 1 for s in scored),
         n_prompts=len(scored),
+        tokens_per_s=n_tokens / sum(run.wall_s for run in runs),
+        ratio=_mean_ratio([math.log(s.ratio) for s in scored]),
+        interval=intervals(logs).total if arm != PLAIN else None,
+        own_ratio=_mean_ratio(own) if len(own) == len(scored) else None,
+        ttft_s=median(s.ttft_s for s in scored),
+        latency=latency(runs),
+        acceptance=drafts.acceptance,
+        mean_acceptance_length=drafts.mean_length,
+        acceptance_per_position=drafts.per_position,
+        shares=shares(runs),
+        energy_j_per_token=sum(energies) / n_tokens if len(energies) == len(runs) else None,
+        worst=Extreme(by_ratio[0].prompt, by_ratio[0].ratio),
+        best=Extreme(by_ratio[-1].prompt, by_ratio[-1].ratio),
+        n_losses=sum(s.ratio < 1 for s in scored),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafts:
+    acceptance: float | None
+    mean_length: float | None
+    per_position: tuple[float, ...]
+
+
+def _drafts(runs: Sequence[Run]) -> _Drafts:
+    told = [run.stats for run in runs if run.stats]
+    judged = sum(s.accepted + s.rejected for s in told)
+    accepted, rounds = sum(s.accepted for s in told), sum(s.rounds for s in told)
+    at: Counter[int] = Counter()
+    for stats in told:
+        at.update(dict(enumerate(stats.accepted_at)))
+    return _Drafts(
+        accepted / judged if judged else None,
+        1 + accepted / rounds if rounds else None,
+        tuple(at[i] / rounds for i in range(len(at))) if rounds else (),
     )
 
 
@@ -129,7 +285,7 @@ class Divergence:
     """A greedy answer that is not plain decoding's, and why."""
 
     prompt: str
-    drafter: str
+    arm: str
     difference: Difference
     plain_text: str
     other_text: str

@@ -1,7 +1,9 @@
-"""`edgespec bench`: what is measured, and where the result goes."""
+"""`edgespec bench`: what is measured and where it goes; `compare` and `show` read results."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,98 +11,265 @@ from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
 from edgespec.errors import UsageError
 
-SHORT, FULL = "short", "full"
-_TOKENS = 128
-_QUICK_TOKENS = 48
+if TYPE_CHECKING:
+    from edgespec.bench.main import Wish
+    from edgespec.bench.measure import Plan
+    from edgespec.bench.result import Result
+    from edgespec.bench.score import Score
+    from edgespec.bench.suite import BenchPrompt
+
+_QUICK_TOKENS = 32
+_QUICK_SUITE = "short"
+_QUICK_MINUTES = 1.5
+_MINUTES = 15.0
 _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
+_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+_IN = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_LANGUAGES = ("en", "es", "zh")
 
 
-@click.command()
-@click.option("-t", "-m", "--target", required=True, metavar="MODEL", help="Model to measure.")
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    """What was said; None where nothing was."""
+
+    target: str | None
+    draft: str | None
+    arms: str
+    suite: str | None
+    lang: tuple[str, ...]
+    prompt_files: tuple[Path, ...]
+    quick: bool
+    max_tokens: int | None
+    temperatures: tuple[float, ...]
+    rounds: int
+    minutes: float | None
+    seed: int
+    streams: str
+    peers: tuple[str, ...]
+    llama_server: str | None
+    threads: int | None
+    json_file: Path | None
+    markdown: Path | None
+    plots: Path | None
+
+
+@click.group(invoke_without_command=True)
+@click.option("-t", "-m", "--target", metavar="MODEL", help="Model to measure.")
 @click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto.")
-@click.option(
-    "--drafters",
-    metavar="NAME,...",
-    default="",
-    help="For example none,suffix. Default: all that can be built.",
-)
-@click.option(
-    "--suite",
-    type=click.Choice((SHORT, FULL)),
-    help="Short prompts, or long ones too. Default: full.",
-)
-@click.option("--quick", is_flag=True, help="Short prompts, 48 tokens per answer.")
-@click.option(
-    "-n", "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Per answer. Default: 128."
-)
+@click.option("--drafters", "arms", metavar="NAME,...", default="",
+              help="For example none,suffix,auto. Default: all that can be built.")  # fmt: skip
+@click.option("--suite", metavar="NAME,...",
+              help="short, long, full, or kinds of work. Default: full.")  # fmt: skip
+@click.option("--lang", type=click.Choice((*_LANGUAGES, "all")), multiple=True,
+              help="Language of the prompts (repeatable). Default: en.")  # fmt: skip
+@click.option("--prompts", "prompt_files", type=_IN, multiple=True, metavar="FILE",
+              help="Your own prompts instead: text, .jsonl, .toml (repeatable).")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Under three minutes: short prompts and answers.")
+@click.option("-n", "--max-tokens", type=click.IntRange(min=1), metavar="N",
+              help="Per answer. Default: as each prompt says.")  # fmt: skip
 @click.option("--temp", "temperatures", type=click.FloatRange(min=0), multiple=True, metavar="T",
               help="Temperature (repeatable). Default: 0 and 0.7.")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(min=1), default=1, metavar="N",
+              help="Rounds of two turns. Default: 1.")  # fmt: skip
+@click.option("--minutes", type=click.FloatRange(min=0), metavar="N",
+              help="Begin no prompt that would end later; 0: no limit. Default: 15.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=1, metavar="N",
+              help="Of the order of prompts and arms. Default: 1.")  # fmt: skip
+@click.option("--streams", default="", metavar="N,...",
+              help="Also with so many readers at once, for example 1,2,4,8.")  # fmt: skip
+@click.option("--peer", "peers", multiple=True, metavar="NAME[:WAY][=WHERE]",
+              help="Another engine in the same run (repeatable); all: what is here.")  # fmt: skip
+@click.option("--llama-server", metavar="PATH", help="The binary, unless it is on PATH.")
 @click.option("--threads", type=THREADS, metavar="N", help="CPU threads.")
 @click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")
+@click.option("--markdown", type=_OUT, metavar="FILE", help="The report as Markdown.")
+@click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Plots as SVG and PNG.")
 @log_flags
-@click.pass_obj
-def bench(
-    shared: Shared,
-    /,
-    target: str,
-    draft: str | None,
-    drafters: str,
-    suite: str | None,
-    quick: bool,
-    max_tokens: int | None,
-    temperatures: tuple[float, ...],
-    threads: int | None,
-    json_file: Path | None,
-) -> int:
+@click.pass_context
+def bench(ctx: click.Context, /, **said: Any) -> int | None:
     """Measure every drafter against plain decoding, in turns, on this machine.
 
     Exits with 1 when a greedy text is not plain decoding's and no near-tie explains it.
     """
-    from edgespec.bench.main import chosen, run
-    from edgespec.bench.measure import Plan
-    from edgespec.bench.report import lines, score_line
-    from edgespec.bench.score import Score
-    from edgespec.bench.suite import prompts
+    if ctx.invoked_subcommand is not None:
+        return None
+    flags, shared = _Flags(**said), ctx.obj
+    if flags.target is None:
+        raise UsageError("which model is to be measured?", hint="edgespec bench --target MODEL")
+    _check_places(flags)
+    wish, prompts = _wish(flags), _prompts(flags)
+    from edgespec.bench.main import Ears, run
+    from edgespec.bench.report import score_line
     from edgespec.cli.wording import loading_line
-    from edgespec.core import Sampling
 
     screen = shared.screen
-    if json_file is not None and not json_file.parent.is_dir():
-        raise UsageError(f"{json_file.parent} is not a folder", hint="--json - prints to stdout")
-    names = [name.strip() for name in drafters.split(",") if name.strip()]
-    # What is wrong is told before a model is loaded.
-    chosen(names, has_draft=draft != "off")
-    for temperature in temperatures:
-        Sampling(temperature=temperature)
-    measured = prompts("short" if (suite or (SHORT if quick else FULL)) == SHORT else "full")
 
-    def plan(has_draft: bool) -> Plan:
-        return Plan(
-            prompts=measured,
-            drafters=chosen(names, has_draft),
-            temperatures=temperatures or (0.0, 0.7),
-            max_tokens=max_tokens or (_QUICK_TOKENS if quick else _TOKENS),
-        )
-
-    def show(scored: list[Score]) -> None:
-        for score in scored:
+    def show_scores(found: "list[Score]") -> None:
+        for score in found:
             screen.note(score_line(score))
 
     result = run(
-        target,
-        draft=None if draft == "off" else draft or "auto",
-        n_threads=threads,
-        plan=plan,
-        progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
-        tell=screen.status,
-        show=show,
+        wish,
+        lambda has_draft: _plan(flags, prompts, has_draft),
+        Ears(
+            progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
+            tell=screen.status,
+            show=show_scores,
+        ),
     )
+    _give(shared, result, flags.json_file, flags.markdown, flags.plots)
+    return 0 if result.is_lossless else 1
+
+
+def _check_places(flags: _Flags) -> None:
+    """Raises: `UsageError` before anything is measured, for what could not be kept afterwards."""
+    for file in (flags.json_file, flags.markdown):
+        if file is not None and not file.parent.is_dir():
+            raise UsageError(f"{file.parent} is not a folder", hint="--json - prints to stdout")
+    if flags.plots is not None:
+        from edgespec.bench.plots import require_matplotlib
+
+        require_matplotlib()
+
+
+def _wish(flags: _Flags) -> "Wish":
+    from edgespec.bench.main import Wish, chosen
+    from edgespec.bench.peers.find import parse
+    from edgespec.core import Sampling
+
+    chosen(_names(flags.arms), has_draft=flags.draft != "off")
+    for temperature in flags.temperatures:
+        Sampling(temperature=temperature)
+    peers = list(flags.peers)
+    if flags.llama_server:
+        named = [peer for peer in peers if peer.partition(":")[0] == "llama-server"]
+        peers = [peer for peer in peers if peer not in named]
+        peers += [f"{peer}={flags.llama_server}" for peer in named or ["llama-server"]]
+    wished = [wish for peer in peers for wish in parse(peer)]
+    located = {wish.name for wish in wished if wish.where}
+    return Wish(
+        target=flags.target or "",
+        draft=None if flags.draft == "off" else flags.draft or "auto",
+        n_threads=flags.threads,
+        # "all" says nothing about where a peer is that was also named with its place.
+        peers=tuple(w for w in wished if w.where or w.way or w.name not in located),
+        streams=_levels(flags.streams),
+        has_chain=not flags.quick,
+    )
+
+
+def _levels(said: str) -> tuple[int, ...]:
+    try:
+        levels = tuple(int(level) for level in _names(said))
+    except ValueError as error:
+        raise UsageError(f"--streams {said} are no numbers", hint="--streams 1,2,4,8") from error
+    if any(not 1 <= level <= 64 for level in levels):
+        raise UsageError(f"--streams {said} are not all from 1 to 64", hint="--streams 1,2,4,8")
+    return levels
+
+
+def _names(said: str) -> list[str]:
+    return [name.strip() for name in said.split(",") if name.strip()]
+
+
+def _prompts(flags: _Flags) -> "tuple[BenchPrompt, ...]":
+    from edgespec.bench.own_prompts import own_prompts
+    from edgespec.bench.suite import prompts
+
+    if flags.prompt_files:
+        found = [prompt for file in flags.prompt_files for prompt in own_prompts(file)]
+        names = [prompt.name for prompt in found]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"two prompts are called {twice}", hint='give each a "name"')
+        return tuple(found)
+    suite = flags.suite or (_QUICK_SUITE if flags.quick else "full")
+    languages = _LANGUAGES if "all" in flags.lang else flags.lang or ("en",)
+    return prompts(suite, languages)
+
+
+def _plan(flags: _Flags, prompts: "tuple[BenchPrompt, ...]", has_draft: bool) -> "Plan":
+    from edgespec.bench.main import chosen
+    from edgespec.bench.measure import Plan
+
+    minutes = flags.minutes
+    if minutes is None:
+        minutes = _QUICK_MINUTES if flags.quick else _MINUTES
+    return Plan(
+        prompts=prompts,
+        arms=chosen(_names(flags.arms), has_draft),
+        temperatures=flags.temperatures or ((0.0,) if flags.quick else (0.0, 0.7)),
+        max_tokens=flags.max_tokens or (_QUICK_TOKENS if flags.quick else None),
+        n_rounds=flags.rounds,
+        seed=flags.seed,
+        budget_s=60 * minutes or None,
+    )
+
+
+def _give(
+    shared: Shared,
+    result: "Result",
+    json_file: Path | None,
+    markdown: Path | None,
+    plots: Path | None,
+) -> None:
+    """Print the report, and write what was asked for."""
+    from edgespec.bench.report import lines
+
+    screen = shared.screen
     text = json.dumps(result.to_dict(), indent=1)
     if json_file == Path("-"):
         screen.line(text)
     else:
         for line in lines(result):
             screen.line(line)
-    if json_file is not None and json_file != Path("-"):
-        json_file.write_text(text + "\n", encoding="utf-8")
-    return 0 if result.is_lossless else 1
+        if json_file is not None:
+            json_file.write_text(text + "\n", encoding="utf-8")
+    drawn: list[Path] = []
+    if plots is not None:
+        from edgespec.bench.plots import draw
+
+        drawn = draw(result, plots)
+        screen.note(f"{len(drawn)} plots in {plots}")
+    if markdown is not None:
+        from edgespec.bench.markdown import document
+
+        shown = [plot for plot in drawn if plot.suffix == ".svg"]
+        text = "\n".join(document(result, shown, markdown.parent))
+        markdown.write_text(text + "\n", encoding="utf-8")
+
+
+@bench.command()
+@click.argument("before", type=_IN)
+@click.argument("after", type=_IN)
+@click.pass_obj
+def compare(shared: Shared, before: Path, after: Path) -> int:
+    """Tell what changed beyond noise between two results (--json FILE of `bench`)."""
+    from edgespec.bench.compare import compared, lines
+    from edgespec.bench.result import load
+
+    for line in lines(compared(load(before), load(after))):
+        shared.screen.line(line)
+    return 0
+
+
+@bench.command()
+@click.argument("file", type=_IN)
+@click.option("--markdown", type=_OUT, metavar="FILE", help="The report as Markdown.")
+@click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Plots as SVG and PNG.")
+@click.option("--readme", is_flag=True, help="Print only a short Markdown table.")
+@click.pass_obj
+def show(
+    shared: Shared, file: Path, markdown: Path | None, plots: Path | None, readme: bool
+) -> int:
+    """Show a result again, in any form."""
+    from edgespec.bench.markdown import readme_table
+    from edgespec.bench.result import load
+
+    result = load(file)
+    if readme:
+        for line in readme_table(result):
+            shared.screen.line(line)
+        return 0
+    _give(shared, result, None, markdown, plots)
+    return 0

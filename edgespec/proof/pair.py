@@ -22,6 +22,7 @@ from edgespec.proof.tally import Acceptance, Tally
 from edgespec.sampling import RequestSampler
 
 GREEDY_TOKENS = 64
+_SUITE = "chat,code-edit,summary,json,short"
 _POSITIONS = 48
 """Answer tokens after which a draft is drawn."""
 _DRAFT_LEN = 4
@@ -80,14 +81,14 @@ def prove(
 
 
 def _greedy(rig: Rig) -> Iterator[Greedy]:
-    for prompt in prompts("short"):
-        plain = rig.model.complete(prompt.text, _greedy_options("none")).tokens
+    for prompt in prompts(_SUITE):
+        plain = rig.model.complete(prompt.messages, _greedy_options("none")).tokens
         for name in (name for name in DRAFTERS if name != "none"):
-            tokens = rig.model.complete(prompt.text, _greedy_options(name)).tokens
+            tokens = rig.model.complete(prompt.messages, _greedy_options(name)).tokens
             if tokens == plain:
                 yield Greedy(prompt.name, name, None)
                 continue
-            found = explained(rig.target, rig.prompt_tokens(prompt.text), plain, tokens)
+            found = explained(rig.target, rig.tokens_of(prompt), plain, tokens)
             assert found is not None, "the answers differ"
             texts = rig.text(found.plain), rig.text(found.other)
             yield Greedy(prompt.name, name, found, texts)
@@ -102,10 +103,10 @@ def _acceptance(rig: Rig) -> Acceptance:
 
     There is room for it: longer prompts were answered before.
     """
-    prompt = prompts("short")[0].text
+    prompt = prompts(_SUITE)[0]
     options = Options(SAMPLING, max_tokens=_POSITIONS, drafter="none")
-    answer = np.array(rig.model.complete(prompt, options).tokens, np.int32)
-    text = np.concatenate((rig.prompt_tokens(prompt), answer))
+    answer = np.array(rig.model.complete(prompt.messages, options).tokens, np.int32)
+    text = np.concatenate((rig.tokens_of(prompt), answer))
     sampler = RequestSampler(SAMPLING, rig.target.n_vocab)
     assert rig.draft is not None, "a pair has a draft model"
     tally = Tally(sampler)

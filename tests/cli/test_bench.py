@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from edgespec.bench.result import load
 from edgespec.cli.main import cli
 from tests import tinygguf
 
@@ -16,47 +17,134 @@ def gguf(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tinygguf.write_llama(path, n_ctx=2048))
 
 
+@pytest.fixture(scope="module")
+def measured(gguf: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    """One benchmark of everything, small."""
+    file = tmp_path_factory.mktemp("result") / "bench.json"
+    result = run(
+        "-t", gguf, "--draft", gguf, "--suite", "chat,json,short", "-n", "6", "--streams", "1,2",
+        "--minutes", "0", "--json", str(file),
+    )  # fmt: skip
+    return result, file
+
+
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["bench", *arguments])
 
 
-def test_bench_measures_all_drafters_and_writes_table_and_json(gguf: str, tmp_path: Path) -> None:
-    file = tmp_path / "bench.json"
-
-    result = run("-t", gguf, "--draft", gguf, "--quick", "-n", "6", "--json", str(file))
+def test_bench_measures_all_drafters_and_writes_json(measured: tuple[Result, Path]) -> None:
+    result, file = measured
 
     found = json.loads(file.read_text(encoding="utf-8"))
     assert result.exit_code == 0, result.stderr
-    assert {s["drafter"] for s in found["scores"]} == {"none", "model", "suffix", "suffix+model"}
+    arms = {"none", "model", "suffix", "suffix+model", "auto"}
+    assert {s["arm"] for s in found["scores"]} == arms
     assert {s["temperature"] for s in found["scores"]} == {0.0, 0.7}
+    assert {s["prompt"] for s in found["scores"]} == {"chat-short", "json-short"}
     assert {s["n_tokens"] for s in found["scores"]} == {6}
-    assert len(found["runs"]) == 4 * 2 * 2
-    assert set(found["pass_ms"]["target"]) >= {"1", "4", "16", "32"}
+    assert {len(cell["turns"]) for cell in found["cells"]} == {2}
+    assert set(found["pass_costs"]["rows"]) >= {1, 4, 16, 32}
     assert found["memory"]["buffers"]["KV"] > 0
     assert found["is_lossless"] is True
-    assert "greedy texts: all 12 equal plain decoding's" in result.stdout
-    assert "slower than plain on" in result.stdout
-    assert "sampling from a row of 151,936 logits" in result.stdout
+    assert {s["n_streams"] for s in found["streams"]} == {1, 2}
+
+
+def test_bench_prints_the_report(measured: tuple[Result, Path]) -> None:
+    shown = measured[0].stdout
+
+    assert "greedy texts: all 8 equal plain decoding's" in shown
+    assert "where the time went" in shown
+    assert "several readers at once" in shown
+    assert "sampling from a row of 151,936 logits" in shown
+
+
+def test_bench_counts_every_token_and_every_pass(measured: tuple[Result, Path]) -> None:
+    # Public fault: acceptance over the wrong number. Each pass gives one token of the target's own.
+    runs = [r for cell in load(measured[1]).cells for turn in cell.turns for r in turn]
+
+    for found in runs:
+        stats = found.stats
+        assert stats is not None
+        assert 0 <= stats.accepted <= stats.drafted
+        assert stats.accepted + stats.passes == stats.generated_tokens == found.n_tokens
+        assert sum(n for _, n in found.arrivals) == found.n_tokens
+
+
+def test_show_gives_the_same_report_from_the_file(measured: tuple[Result, Path]) -> None:
+    again = run("show", str(measured[1]))
+
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout == measured[0].stdout
+
+
+def test_show_gives_the_readmes_table(measured: tuple[Result, Path]) -> None:
+    shown = run("show", str(measured[1]), "--readme").stdout
+
+    assert "| prompt | plain tok/s | model | suffix | suffix+model | auto |" in shown
+    assert "| **all** |" in shown
+
+
+def test_show_writes_markdown_with_plots(measured: tuple[Result, Path], tmp_path: Path) -> None:
+    document, plots = tmp_path / "report.md", tmp_path / "plots"
+
+    result = run("show", str(measured[1]), "--markdown", str(document), "--plots", str(plots))
+
+    assert result.exit_code == 0, result.stderr
+    names = {file.name for file in plots.iterdir()}
+    assert {f"{n}.{e}" for n in ("speedup", "curve", "time") for e in ("svg", "png")} <= names
+    assert "](plots/speedup.svg)" in document.read_text(encoding="utf-8")
+
+
+def test_compare_finds_nothing_between_a_result_and_itself(
+    measured: tuple[Result, Path],
+) -> None:
+    file = str(measured[1])
+
+    result = run("compare", file, file)
+
+    assert result.exit_code == 0, result.stderr
+    assert "no speed-up changed beyond noise" in result.stdout
+    assert "no greedy text changed" in result.stdout
 
 
 def test_bench_prints_json_and_nothing_else_on_stdout(gguf: str) -> None:
     result = run(
-        "-t", gguf, "--quick", "--drafters", "none", "-n", "2", "--temp", "0", "--json", "-"
-    )
+        "-t", gguf, "--suite", "chat,short", "--drafters", "none", "-n", "2", "--temp", "0",
+        "--json", "-",
+    )  # fmt: skip
 
     assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["plan"]["drafters"] == ["none"]
+    assert json.loads(result.stdout)["asked"]["arms"] == ["none"]
+
+
+def test_bench_measures_a_users_own_prompts(gguf: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text('{"prompt": "Hello", "max_tokens": 3}\n{"prompt": "Bye"}', encoding="utf-8")
+
+    result = run("-t", gguf, "--prompts", str(mine), "--drafters", "none", "-n", "2", "--quick")
+
+    assert result.exit_code == 0, result.stderr
+    assert "mine-1" in result.stdout
+    assert "mine-2" in result.stdout
+
+
+def test_bench_measures_prompts_in_other_languages(gguf: str) -> None:
+    result = run(
+        "-t", gguf, "--suite", "chat,short", "--lang", "es", "--lang", "zh", "--drafters", "none",
+        "-n", "2", "--temp", "0",
+    )  # fmt: skip
+
+    assert "chat-short-es" in result.stdout
+    assert "chat-short-zh" in result.stdout
 
 
 def test_bench_leaves_out_prompts_that_do_not_fit(tmp_path: Path) -> None:
     short = str(tinygguf.write_llama(tmp_path / "short.gguf", n_ctx=256))
 
-    result = run("-t", short, "--quick", "--drafters", "none", "-n", "2", "--temp", "0")
+    result = run("-t", short, "--suite", "chat,summary,short", "--drafters", "none", "-n", "2")
 
     assert result.exit_code == 0, result.stderr
-    assert (
-        "left out, too long for a context of 256: code-edit-short, summary-short" in result.stdout
-    )
+    assert "left out: summary-short: too long for the context" in result.stdout
     assert "chat-short" in result.stdout
 
 
@@ -69,6 +157,17 @@ def test_bench_says_so_when_no_prompt_fits(tmp_path: Path) -> None:
     assert "the context holds 64" in result.stderr
 
 
+def test_peer_that_is_not_here_is_explained(gguf: str) -> None:
+    result = run(
+        "-t", gguf, "--suite", "chat,short", "--drafters", "none", "-n", "2", "--temp", "0",
+        "--peer", "llama-server=/nowhere/llama-server", "--peer", "ollama",
+    )  # fmt: skip
+
+    assert result.exit_code == 0, result.stderr
+    assert "left out: llama-server: /nowhere/llama-server is not a program" in result.stdout
+    assert "left out: ollama: " in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -76,6 +175,11 @@ def test_bench_says_so_when_no_prompt_fits(tmp_path: Path) -> None:
         (("--draft", "off", "--drafters", "model"), "the drafter 'model' needs a draft model"),
         (("--json", "missing/bench.json"), "missing is not a folder"),
         (("--threads", "100000"), "100000 is not in the range 1<=x<=512"),
+        (("--suite", "poetry"), "there is no suite 'poetry'"),
+        (("--streams", "1,two"), "--streams 1,two are no numbers"),
+        (("--streams", "0"), "--streams 0 are not all from 1 to 64"),
+        (("--peer", "vllm"), "there is no peer 'vllm'"),
+        (("--peer", "llama-server:magic"), "llama-server has no way 'magic'"),
     ],
 )
 def test_bench_refuses_what_cannot_be_measured(
@@ -85,3 +189,10 @@ def test_bench_refuses_what_cannot_be_measured(
 
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+def test_bench_without_a_model_says_what_is_missing() -> None:
+    result = run("--quick")
+
+    assert result.exit_code == 2
+    assert "which model is to be measured" in result.stderr

@@ -1,0 +1,75 @@
+"""Streamed requests to a local server: JSON in, server-sent events out."""
+
+import http.client
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from edgespec.bench.measure import EngineFailed
+
+_TIMEOUT_S = 600.0
+
+
+class Server:
+    """Where a server listens. Every request has a connection of its own."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name = name
+        parts = urlsplit(url)
+        self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
+        self._base = parts.path.rstrip("/")
+
+    def get(self, path: str, timeout_s: float = _TIMEOUT_S) -> Any:
+        """A JSON document. Raises: `EngineFailed`."""
+        connection = self._connection(timeout_s)
+        try:
+            connection.request("GET", self._base + path)
+            return json.loads(self._checked(connection.getresponse()).read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise self._failed(error) from error
+        finally:
+            connection.close()
+
+    def is_there(self, path: str) -> bool:
+        """Whether something answers `path` with success, now."""
+        try:
+            self.get(path, timeout_s=2.0)
+        except EngineFailed:
+            return False
+        return True
+
+    def stream(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The events of a streamed answer, as they arrive. Raises: `EngineFailed`."""
+        connection = self._connection(_TIMEOUT_S)
+        try:
+            connection.request(
+                "POST",
+                self._base + path,
+                json.dumps({**body, "stream": True}).encode(),
+                {"Content-Type": "application/json"},
+            )
+            response = self._checked(connection.getresponse())
+            while line := response.readline():
+                if not line.startswith(b"data:"):
+                    continue
+                data = line[5:].strip()
+                if data == b"[DONE]":
+                    return
+                yield json.loads(data)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise self._failed(error) from error
+        finally:
+            connection.close()
+
+    def _connection(self, timeout_s: float) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self._host, self._port, timeout=timeout_s)
+
+    def _checked(self, response: http.client.HTTPResponse) -> http.client.HTTPResponse:
+        if response.status != 200:
+            said = response.read(300).decode("utf-8", "replace")
+            raise EngineFailed(f"{self.name} answered with status {response.status}: {said}")
+        return response
+
+    def _failed(self, error: Exception) -> EngineFailed:
+        return EngineFailed(f"{self.name} broke off: {type(error).__name__}: {error}")

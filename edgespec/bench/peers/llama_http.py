@@ -1,0 +1,125 @@
+"""llama.cpp's own server, whoever brings it: token ids in and out, over its `/completion`."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from edgespec.bench.measure import Ask, Reading, Run
+from edgespec.bench.peers.http import Server
+from edgespec.bench.peers.process import PeerProcess
+from edgespec.bench.peers.types import Build
+from edgespec.bench.suite import BenchPrompt
+from edgespec.core import Sampling
+from edgespec.events import Stats
+
+
+class LlamaHttpEngine:
+    """Implements `types.Peer` and `streams.Crowd`. One arm, named as the engine."""
+
+    is_batching = True
+
+    def __init__(
+        self,
+        name: str,
+        plain: str,
+        process: PeerProcess,
+        server: Server,
+        build: Build,
+        tokens_of: Callable[[BenchPrompt], list[int]],
+        energy_j: Callable[[], float | None] = lambda: None,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        """Take ownership of `process`, which serves."""
+        self.name = name
+        self.arms: tuple[str, ...] = (name,)
+        self.plain: str | None = plain
+        self.build = build
+        self._process = process
+        self._server = server
+        self._tokens_of = tokens_of
+        self._energy_j = energy_j
+        self._clock = clock
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """Most resident memory of the server."""
+        return self._process.peak_bytes
+
+    def wake(self) -> None:
+        """Let the server run."""
+        self._process.wake()
+
+    def rest(self) -> None:
+        """Stop the server."""
+        self._process.sleep()
+
+    def close(self) -> None:
+        """End the server; idempotent."""
+        self._process.close()
+
+    def read(self, prompt: BenchPrompt) -> Reading:
+        """Read the prompt with nothing of it cached."""
+        n_tokens = len(self._tokens_of(prompt))
+        ask = Ask(prompt, Sampling(), 1)
+        run = self._run(ask, self._clock(), {"cache_prompt": False, "id_slot": 0})
+        return Reading(n_tokens, run.wall_s)
+
+    def answer(self, arm: str, ask: Ask) -> Run:
+        """Answer once."""
+        self._tokens_of(ask.prompt)  # known from here on: it takes none of the measured time
+        energy_j = self._energy_j()
+        run = self._run(ask, self._clock(), {"id_slot": 0})
+        after_j = self._energy_j()
+        is_known = energy_j is not None and after_j is not None
+        return replace(run, energy_j=after_j - energy_j) if is_known else run  # type: ignore[operator]
+
+    def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
+        """One of several answers at once; times count from `began_s`."""
+        return self._run(ask, began_s, {"cache_prompt": False})
+
+    def _run(self, ask: Ask, began_s: float, how: dict[str, Any]) -> Run:
+        tokens: list[int] = []
+        arrivals: list[tuple[float, int]] = []
+        timings: dict[str, Any] = {}
+        for event in self._server.stream("/completion", {**self._body(ask), **how}):
+            timings = event.get("timings", timings)
+            told = event.get("tokens") or []
+            # The last event repeats the whole answer.
+            if told and not event.get("stop"):
+                tokens += told
+                arrivals.append((self._clock() - began_s, len(told)))
+        self._process.check()
+        wall_s = self._clock() - began_s
+        n_tokens = int(timings.get("predicted_n", len(tokens)))
+        return Run(
+            self.name, tuple(tokens), n_tokens, wall_s, tuple(arrivals), stats=_stats(timings)
+        )
+
+    def _body(self, ask: Ask) -> dict[str, Any]:
+        sampling = ask.sampling
+        return {
+            "prompt": self._tokens_of(ask.prompt),
+            "n_predict": ask.max_tokens,
+            "temperature": sampling.temperature,
+            "seed": sampling.seed or 0,
+            "samplers": ["temperature"],  # as edgespec's: nothing cut off, nothing penalised
+            "cache_prompt": True,
+            "return_tokens": True,
+        }
+
+
+def _stats(timings: dict[str, Any]) -> Stats:
+    """What the server counts; it tells no passes and no positions."""
+    return Stats(
+        prompt_tokens=int(timings.get("prompt_n", 0)),
+        generated_tokens=int(timings.get("predicted_n", 0)),
+        drafted=int(timings.get("draft_n", 0)),
+        accepted=int(timings.get("draft_n_accepted", 0)),
+    )
+
+
+def features_of(system: str) -> tuple[str, ...]:
+    """The names in llama.cpp's system line, "AVX2 = 1 | FMA = 1"."""
+    return tuple(name for name, value in re.findall(r"(\w+) = (\d+)", system) if value != "0")

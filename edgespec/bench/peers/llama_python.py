@@ -1,0 +1,138 @@
+"""llama-cpp-python's high-level class, with and without its prompt lookup, in a child process."""
+
+import json
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from time import perf_counter
+from typing import Any
+
+from edgespec.bench.measure import Ask, EngineFailed, Reading, Run
+from edgespec.bench.peers.llama_http import features_of
+from edgespec.bench.peers.process import PeerProcess
+from edgespec.bench.peers.types import Build, PeerInputs
+from edgespec.bench.suite import BenchPrompt
+from edgespec.core import Sampling
+
+NAME = "llama-cpp-python"
+WAYS = ("plain", "lookup")
+
+
+def program(name: str) -> str:
+    """The path of a peer's own program."""
+    return str(files("edgespec.bench.peers") / "programs" / f"{name}.py")
+
+
+class LlamaPythonEngine:
+    """Implements `types.Peer`. One arm, named as the engine."""
+
+    plain: str | None = f"{NAME}:plain"
+
+    def __init__(
+        self,
+        name: str,
+        process: PeerProcess,
+        build: Build,
+        tokens_of: Callable[[BenchPrompt], list[int]],
+        energy_j: Callable[[], float | None] = lambda: None,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        """Take ownership of `process`, which has said its first line."""
+        self.name = name
+        self.arms: tuple[str, ...] = (name,)
+        self.build = build
+        self._process = process
+        self._tokens_of = tokens_of
+        self._energy_j = energy_j
+        self._clock = clock
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """Most resident memory of the child."""
+        return self._process.peak_bytes
+
+    def wake(self) -> None:
+        """Let the child run."""
+        self._process.wake()
+
+    def rest(self) -> None:
+        """Stop the child."""
+        self._process.sleep()
+
+    def close(self) -> None:
+        """End the child; idempotent."""
+        self._process.close()
+
+    def read(self, prompt: BenchPrompt) -> Reading:
+        """Read the prompt with an empty cache."""
+        run = self._run(Ask(prompt, Sampling(), 1), is_cold=True)
+        return Reading(len(self._tokens_of(prompt)), run.wall_s)
+
+    def answer(self, arm: str, ask: Ask) -> Run:
+        """Answer once."""
+        return self._run(ask, is_cold=False)
+
+    def _run(self, ask: Ask, *, is_cold: bool) -> Run:
+        request = {
+            "tokens": self._tokens_of(ask.prompt),
+            "max_tokens": ask.max_tokens,
+            "temperature": ask.sampling.temperature,
+            "seed": ask.sampling.seed or 0,
+            "forget": is_cold,
+        }
+        tokens: list[int] = []
+        arrivals: list[tuple[float, int]] = []
+        energy_j, began_s = self._energy_j(), self._clock()
+        for event in self._events(request):
+            if told := event.get("tokens"):
+                tokens += told
+                arrivals.append((self._clock() - began_s, len(told)))
+        wall_s, after_j = self._clock() - began_s, self._energy_j()
+        spent_j = None if energy_j is None or after_j is None else after_j - energy_j
+        return Run(self.name, tuple(tokens), len(tokens), wall_s, tuple(arrivals), energy_j=spent_j)
+
+    def _events(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        send(self._process, request)
+        while "done" not in (event := heard(self._process)):
+            yield event
+
+
+def start(python: str, way: str, inputs: PeerInputs) -> LlamaPythonEngine:
+    """A child that is ready. Raises: `EngineFailed`."""
+    name = f"{NAME}:{way}"
+    asked = {
+        "model": str(inputs.target),
+        "n_ctx": inputs.n_ctx,
+        "n_threads": inputs.n_threads,
+        "lookup": way == "lookup",
+    }
+    process = PeerProcess(
+        name, [python, program("llama_cpp_python"), json.dumps(asked)], is_piped=True
+    )
+    try:
+        told = heard(process)
+    except BaseException:
+        process.close()
+        raise
+    build = Build(told["version"], features_of(told["system"]), inputs.n_threads)
+    return LlamaPythonEngine(name, process, build, inputs.tokens_of, inputs.energy_j)
+
+
+def send(process: PeerProcess, request: dict[str, Any]) -> None:
+    """Ask a piped child. Raises: `EngineFailed`."""
+    assert process.child.stdin is not None, "the child has pipes"
+    try:
+        process.child.stdin.write(json.dumps(request).encode() + b"\n")
+        process.child.stdin.flush()
+    except OSError as error:
+        raise EngineFailed(f"{process.name} broke off: {error}") from error
+
+
+def heard(process: PeerProcess) -> dict[str, Any]:
+    """The next line of a piped child. Raises: `EngineFailed` when there is none."""
+    assert process.child.stdout is not None, "the child has pipes"
+    line = process.child.stdout.readline()
+    if not line:
+        process.child.wait()
+        process.check()
+    told: dict[str, Any] = json.loads(line)
+    return told

@@ -1,0 +1,91 @@
+"""llama-server: the binary on PATH, one process for every way it can decode."""
+
+import shutil
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgespec.bench.measure import EngineFailed
+from edgespec.bench.peers.http import Server
+from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
+from edgespec.bench.peers.process import PeerProcess
+from edgespec.bench.peers.types import Build, PeerInputs
+
+NAME = "llama-server"
+_LOAD_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    flags: tuple[str, ...]
+    needs_draft: bool = False
+
+
+WAYS = {
+    "plain": _Way(("--spec-type", "none")),
+    "default": _Way(("--spec-default",)),
+    "draft": _Way(("--spec-type", "draft-simple"), needs_draft=True),
+    **{
+        kind: _Way(("--spec-type", kind))
+        for kind in ("ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache")
+    },
+}
+"""Its kinds of drafts with its own defaults; "default" is what its --spec-default switches on."""
+
+
+def binary(where: str | None) -> Path:
+    """The program. Raises: `EngineFailed` saying how to name it."""
+    found = shutil.which(where or NAME)
+    if found is None:
+        raise EngineFailed(
+            f"{where} is not a program" if where else f"there is no {NAME} on PATH",
+            hint="--llama-server PATH names it",
+        )
+    return Path(found)
+
+
+def start(program: Path, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
+    """A server that is ready. Raises: `EngineFailed`."""
+    name, port = f"{NAME}:{way}", free_port()
+    process = PeerProcess(name, [str(program), *_arguments(way, inputs, port)])
+    server = Server(name, f"http://127.0.0.1:{port}")
+    try:
+        process.wait_for(lambda: server.is_there("/health"), _LOAD_S)
+        build = _build(process.log, server, inputs)
+    except BaseException:
+        process.close()
+        raise
+    return LlamaHttpEngine(
+        name, f"{NAME}:plain", process, server, build, inputs.tokens_of, inputs.energy_j
+    )
+
+
+def _arguments(way: str, inputs: PeerInputs, port: int) -> list[str]:
+    threads = str(inputs.n_threads)
+    arguments = [
+        *("--model", str(inputs.target), "--host", "127.0.0.1", "--port", str(port)),
+        *("--ctx-size", str(inputs.n_ctx), "--threads", threads, "--threads-batch", threads),
+        *("--parallel", str(inputs.n_slots), "--kv-unified", "--cache-ram", "0"),
+        *("--flash-attn", "on", "--no-ui"),
+        *WAYS[way].flags,
+    ]
+    if WAYS[way].needs_draft:
+        arguments += ["--spec-draft-model", str(inputs.draft), "--spec-draft-threads", threads]
+        arguments += ["--spec-draft-threads-batch", threads]
+    return arguments
+
+
+def _build(log: str, server: Server, inputs: PeerInputs) -> Build:
+    systems = [line for line in log.splitlines() if "system_info" in line]
+    return Build(
+        version=str(server.get("/props").get("build_info", "unknown")),
+        features=features_of(systems[-1]) if systems else (),
+        n_threads=inputs.n_threads,
+    )
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,55 @@
+"""What peers are made of, and what is told about them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from edgespec.bench.measure import Engine
+from edgespec.bench.suite import BenchPrompt
+
+
+@dataclass(frozen=True, slots=True)
+class PeerInputs:
+    """What every peer gets: the same files, context, threads and prompts as edgespec."""
+
+    target: Path
+    draft: Path | None
+    n_ctx: int
+    n_threads: int
+    n_slots: int
+    """Most conversations at once."""
+    tokens_of: Callable[[BenchPrompt], list[int]]
+    """A prompt as edgespec's target reads it, so that both continue the same tokens."""
+    energy_j: Callable[[], float | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a peer says of itself: where it differs, a ratio compares builds too."""
+
+    version: str
+    features: tuple[str, ...] = ()
+    """Instruction sets and options that its llama.cpp was built with."""
+    n_threads: int | None = None
+    """None: not known."""
+    note: str = ""
+    """What else is not the same as in edgespec's run."""
+
+
+class Peer(Engine, Protocol):
+    """An engine that is another program."""
+
+    @property
+    def build(self) -> Build:
+        """What it is."""
+        ...
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """Most resident memory of its process; None where that is not to be seen."""
+        ...
+
+    def close(self) -> None:
+        """End it; idempotent."""
+        ...

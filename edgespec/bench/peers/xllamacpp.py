@@ -1,0 +1,45 @@
+"""xllamacpp, from the Python package index: llama.cpp's server inside a Python process."""
+
+import json
+
+from edgespec.bench.peers.http import Server
+from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
+from edgespec.bench.peers.llama_python import heard, program
+from edgespec.bench.peers.llama_server import free_port
+from edgespec.bench.peers.process import PeerProcess
+from edgespec.bench.peers.types import Build, PeerInputs
+
+NAME = "xllamacpp"
+WAYS = {
+    "plain": (),
+    "draft": ("draft-simple",),
+    "ngram-simple": ("ngram-simple",),
+    "ngram-mod": ("ngram-mod",),
+}
+_LOAD_S = 300.0
+
+
+def start(python: str, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
+    """A server that is ready. Raises: `EngineFailed`."""
+    name = f"{NAME}:{way}"
+    asked = {
+        "model": str(inputs.target),
+        "draft": str(inputs.draft) if way == "draft" else None,
+        "n_ctx": inputs.n_ctx,
+        "n_threads": inputs.n_threads,
+        "n_slots": inputs.n_slots,
+        "types": WAYS[way],
+        "port": free_port(),
+    }
+    process = PeerProcess(name, [python, program("xllamacpp"), json.dumps(asked)], is_piped=True)
+    try:
+        told = heard(process)
+        server = Server(name, told["url"])
+        process.wait_for(lambda: server.is_there("/health"), _LOAD_S)
+    except BaseException:
+        process.close()
+        raise
+    build = Build(told["version"], features_of(told["system"]), inputs.n_threads)
+    return LlamaHttpEngine(
+        name, f"{NAME}:plain", process, server, build, inputs.tokens_of, inputs.energy_j
+    )

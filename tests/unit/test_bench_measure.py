@@ -1,0 +1,129 @@
+"""Running the arms in turns, over engines that play a script."""
+
+from random import Random
+
+import pytest
+
+from edgespec.bench.measure import PLAIN, EngineFailed, Field, fitting, measure
+from edgespec.bench.order import abba, mixed
+from tests.unit.bench_world import FakeClock, ScriptedEngine, cells_of, plan_of
+
+
+def engine(**shape: object) -> ScriptedEngine:
+    return ScriptedEngine(FakeClock(), {PLAIN: 0.05, "suffix": 0.04}, **shape)  # type: ignore[arg-type]
+
+
+def test_abba_runs_every_turn_forth_and_back() -> None:
+    forth, back = abba(("none", "suffix", "model"), 1, Random(1))
+
+    assert sorted(forth) == ["model", "none", "suffix"]
+    assert back == forth[::-1]
+
+
+def test_abba_lets_every_arm_begin_about_as_often() -> None:
+    random = Random(1)
+
+    firsts = [turn[0] for _ in range(300) for turn in abba(("a", "b", "c"), 1, random)]
+
+    assert all(150 < firsts.count(arm) < 250 for arm in "abc")
+
+
+def test_mixed_keeps_what_tells_most_among_the_first() -> None:
+    order = mixed(range(10), Random(2))
+
+    assert sorted(order[:4]) == [0, 1, 2, 3]
+    assert sorted(order) == list(range(10))
+    assert order != list(range(10))
+
+
+def test_order_follows_the_seed() -> None:
+    logs = []
+    for seed in (5, 5, 6):
+        played = engine()
+        cells_of(played, plan_of(seed=seed))
+        logs.append(played.log)
+
+    assert logs[0] == logs[1] != logs[2]
+
+
+def test_measure_gives_each_turn_one_run_of_every_arm() -> None:
+    cells = cells_of(engine(), plan_of("a", temperatures=(0.0, 0.7)))
+
+    assert [(cell.prompt, cell.temperature) for cell in cells] == [("a", 0.0), ("a", 0.7)]
+    orders = [[run.arm for run in turn] for cell in cells for turn in cell.turns]
+    assert all(sorted(order) == ["none", "suffix"] for order in orders)
+    assert orders[0] == orders[1][::-1]
+    assert orders[2] == orders[3][::-1]
+
+
+def test_measure_drops_the_warm_up() -> None:
+    played = engine()
+
+    cells = cells_of(played, plan_of("a"))
+
+    answers = [entry for entry in played.log if entry.startswith(("none", "suffix"))]
+    assert [entry.split()[-1] for entry in answers] == ["8", "8", "20", "20", "20", "20"]
+    assert {run.n_tokens for cell in cells for turn in cell.turns for run in turn} == {20}
+
+
+def test_measure_wakes_one_engine_at_a_time() -> None:
+    clock = FakeClock()
+    ours = ScriptedEngine(clock, {PLAIN: 0.05})
+    peer = ScriptedEngine(clock, {"peer:plain": 0.06}, name="peer:plain", plain="peer:plain")
+    peer.log = ours.log
+
+    list(measure(Field([ours, peer]), plan_of("a", arms=()), clock=clock))
+
+    awake: set[str] = set()
+    for entry in ours.log:
+        what, _, who = entry.partition(" ")
+        awake = awake | {who} if what == "wake" else awake - {who} if what == "rest" else awake
+        assert len(awake) <= 1
+    assert ours.log.count("wake peer:plain") == 1 + 1 + 2  # warm-up, prompt, two turns
+
+
+def test_measure_asks_all_arms_with_the_prompts_own_seed_and_length() -> None:
+    played = engine()
+
+    cells_of(played, plan_of("a", max_tokens=None))
+    asked = {entry.partition(" ")[2] for entry in played.log if entry.startswith("suffix")}
+
+    assert asked == {"warm-up 0 8", "a 0 20"}
+
+
+def test_measure_begins_no_prompt_that_would_end_too_late() -> None:
+    played = engine()
+
+    cells = cells_of(played, plan_of("a", "b", "c", "d", budget_s=12.0))
+
+    # A prompt takes 0.5 s to read and 2 x (1 + 0.8) s to answer.
+    assert len(cells) == 2
+
+
+def test_measure_always_measures_one_prompt() -> None:
+    assert len(cells_of(engine(), plan_of("a", "b", budget_s=0.1))) == 1
+
+
+def test_failed_peer_is_left_out_and_the_others_go_on() -> None:
+    clock = FakeClock()
+    ours = ScriptedEngine(clock, {PLAIN: 0.05})
+    peer = ScriptedEngine(clock, {"peer:plain": 0.06}, name="peer:plain", fails_at=2)
+    field = Field([ours, peer])
+
+    cells = list(measure(field, plan_of("a", "b", arms=()), clock=clock))
+
+    assert field.failures == {"peer:plain": "peer:plain broke off"}
+    assert [len(turn) for cell in cells for turn in cell.turns] == [1, 1, 1, 1]
+
+
+def test_failure_of_our_own_is_not_passed_over() -> None:
+    with pytest.raises(EngineFailed, match="broke off"):
+        cells_of(engine(fails_at=3), plan_of("a"))
+
+
+def test_fitting_leaves_out_prompts_that_exceed_the_context_with_their_answer() -> None:
+    plan = plan_of("a", "b")
+
+    kept = fitting(plan, lambda p: {"a": 81, "b": 80}[p.name], n_ctx=100)
+
+    assert [p.name for p in kept.prompts] == ["b"]

@@ -1,0 +1,224 @@
+"""Results as text, Markdown and JSON, and back from JSON."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from edgespec.bench.conditions import Conditions
+from edgespec.bench.markdown import document, readme_table
+from edgespec.bench.measure import PLAIN, Field, measure
+from edgespec.bench.report import divergence_line, lines
+from edgespec.bench.result import Result, load
+from edgespec.bench.score import Divergence
+from edgespec.bench.streams import StreamScore
+from edgespec.bench.tables import build_rows, markdown_table, table
+from edgespec.equality import Difference
+from edgespec.errors import UsageError
+from tests.unit.bench_world import (
+    MOMENT,
+    FakeClock,
+    ScriptedEngine,
+    cells_of,
+    plan_of,
+    result_of,
+)
+
+STREAM = StreamScore("none", 4, 20.0, 1.0, 5.0, 1.5, 3.0, is_batched=False)
+
+
+def result(*divergences: Divergence) -> Result:
+    engine = ScriptedEngine(FakeClock(), {PLAIN: 0.05, "suffix": 0.025}, noise=0.01)
+    plan = plan_of("a", "b")
+    return result_of(cells_of(engine, plan), plan, divergences=divergences, streams=(STREAM,))
+
+
+def with_peer(pace_s: float) -> Result:
+    clock = FakeClock()
+    ours = ScriptedEngine(clock, {PLAIN: 0.05, "suffix": 0.025})
+    peers = [
+        ScriptedEngine(clock, {name: s}, name=name, plain="other:plain")
+        for name, s in (("other:plain", 0.04), ("other:fast", pace_s))
+    ]
+    plan = plan_of("a")
+    cells = tuple(measure(Field([ours, *peers]), plan, clock=clock))
+    return result_of(cells, plan, arms=(PLAIN, "suffix", "other:plain", "other:fast"))
+
+
+def diverged(gap: float, deviation: float, arm: str = "suffix") -> Divergence:
+    difference = Difference(at=2, plain=3, other=9, gap=gap, deviation=deviation)
+    return Divergence("a", arm, difference, " a", " an")
+
+
+def test_table_aligns_words_left_and_numbers_right() -> None:
+    shown = list(table(("prompt", "tok/s"), [("a", "1.0"), ("bcdefgh", "100.0")]))
+
+    assert shown == ["prompt   tok/s", "a          1.0", "bcdefgh  100.0"]
+
+
+def test_markdown_table_escapes_what_would_end_a_cell() -> None:
+    shown = list(markdown_table(("prompt", "tok/s"), [("a|b", "1")]))
+
+    assert shown == ["| prompt | tok/s |", "| --- | ---: |", "| a\\|b | 1 |"]
+
+
+def test_report_shows_every_figure_that_was_asked_for() -> None:
+    text = "\n".join(lines(result()))
+
+    assert "2.0" in text  # suffix against plain
+    assert "all 2 equal plain decoding's" in text
+    assert "1: 84.0, 4: 115.2" in text
+    assert "peak memory 400 MiB; llama.cpp's buffers 272 MiB" in text
+    assert "128 MiB beyond them" in text
+    assert "commit 012345678" in text
+    assert "order drawn with seed 1" in text
+    assert "this machine reports no energy" in text
+    assert "several readers at once" in text
+
+
+def test_report_names_the_drafter_in_force_and_why() -> None:
+    # Public fault: flags that were passed on to nobody, so that plain decoding was measured.
+    assert '--drafter auto takes "suffix": the draft is left out' in "\n".join(lines(result()))
+
+
+def test_report_says_where_a_peer_is_ahead_and_why() -> None:
+    (line,) = [line for line in lines(with_peer(0.01)) if line.startswith("ahead")]
+
+    assert "other:fast on a at temperature 0: 5.00 against 2.00 (suffix)" in line
+    assert "its plain decoding is 1.25 times as fast here" in line
+
+
+def test_report_names_no_peer_that_is_behind() -> None:
+    assert not [line for line in lines(with_peer(0.03)) if line.startswith("ahead")]
+
+
+def test_builds_are_told_by_what_differs() -> None:
+    rows = {row[0]: row[-1] for row in build_rows(with_peer(0.03))}
+
+    assert rows == {
+        "edgespec": "AVX2 FMA", "other:plain": "without FMA", "other:fast": "without FMA"
+    }  # fmt: skip
+
+
+def test_notes_tell_of_heat_and_of_a_hypervisor() -> None:
+    after = replace(MOMENT, stolen_s=2.0, busy_s=19.0, n_throttled=3, temperature_c=95.0)
+    before = replace(MOMENT, n_throttled=1, temperature_c=60.0, load=1.5)
+
+    notes = " / ".join(Conditions(before, after).notes())
+
+    assert "a hypervisor took 20% of the processor time" in notes
+    assert "slowed down for heat 2 times" in notes
+    assert "60 °C before, 95 after: hot" in notes
+    assert "the machine was busy before it began" in notes
+
+
+def test_near_tie_is_reported_with_gap_and_deviation() -> None:
+    line = divergence_line(diverged(gap=0.02, deviation=0.31))
+
+    assert "differs from token 3: ' an' for ' a'" in line
+    assert "0.020" in line
+    assert "0.310" in line
+    assert line.endswith("a near-tie")
+
+
+def test_result_is_not_lossless_when_rounding_explains_nothing() -> None:
+    near, far = diverged(0.02, 0.31), diverged(0.5, 0.31)
+
+    assert result(near).is_lossless
+    assert not result(near, far).is_lossless
+    assert divergence_line(far).endswith("NOT LOSSLESS")
+
+
+def test_peers_text_is_not_ours_to_answer_for() -> None:
+    far = diverged(0.5, 0.31, arm="llama-server:draft")
+
+    assert result(far).is_lossless
+    assert divergence_line(far).endswith("more than rounding")
+
+
+def test_json_comes_back_as_the_same_result(tmp_path: Path) -> None:
+    found = result(diverged(0.02, 0.31))
+    file = tmp_path / "bench.json"
+    file.write_text(json.dumps(found.to_dict(), allow_nan=False), encoding="utf-8")
+
+    again = load(file)
+
+    assert list(lines(again)) == list(lines(found))
+    assert again.scores == found.scores
+    assert again.totals == found.totals
+    assert again.asked == found.asked
+
+
+def test_json_has_the_fields_that_readers_rely_on() -> None:
+    found = json.loads(json.dumps(result(diverged(0.02, 0.31)).to_dict(), allow_nan=False))
+
+    assert found["schema"] == 2
+    assert {"model", "plan", "hardware", "versions", "commit", "conditions", "command"} <= set(
+        found
+    )
+    assert found["scores"][1]["arm"] == "suffix"
+    assert found["scores"][1]["interval"]["low"] < 2 < found["scores"][1]["interval"]["high"]
+    assert len(found["cells"][0]["turns"][0][0]["tokens"]) == 20
+    assert len(found["cells"][0]["turns"][0][0]["arrivals"]) == 20
+    assert "steps" not in found["cells"][0]["turns"][0][0]
+    assert found["divergences"][0]["is_near_tie"] is True
+    assert found["is_lossless"] is True
+
+
+def test_json_of_an_answer_that_ended_early_has_no_infinite_number() -> None:
+    ended = Divergence("a", "model", Difference(2, 3, None, float("inf"), 0.0), " a", "")
+
+    found = json.loads(json.dumps(result(ended).to_dict(), allow_nan=False))
+
+    assert found["divergences"][0]["difference"]["gap"] is None
+    assert found["is_lossless"] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "is no result of edgespec bench"),
+        ('{"schema": 1}', "has version 1 of the result's form"),
+        ('{"schema": 2, "asked": 3}', "is no result of edgespec bench"),
+    ],
+)
+def test_load_refuses_what_is_no_result(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "bench.json"
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(UsageError, match=sentence):
+        load(file)
+
+
+def test_markdown_holds_tables_command_and_plots(tmp_path: Path) -> None:
+    text = "\n".join(document(result(), [tmp_path / "plots" / "speedup.svg"], tmp_path))
+
+    assert "edgespec bench -t a-model" in text
+    assert "![Speed-up by task and arm](plots/speedup.svg)" in text
+    assert "## By prompt" in text
+    assert "| a | 0 | suffix |" in text
+
+
+def test_readme_table_has_a_row_per_prompt_and_all_arms() -> None:
+    shown = list(readme_table(with_peer(0.1)))
+
+    assert "`edgespec bench -t a-model`, a CPU" in shown[0]
+    assert shown[3] == "| prompt | plain tok/s | suffix | other:plain | other:fast |"
+    assert shown[5] == "| a | 20.0 | 2.00 | 1.25 | 0.50 |"
+    assert shown[6].startswith("| **all** | 20.0 | 2.00 (2.00-2.00) |")
+
+
+def test_report_shows_the_costs_that_lengths_are_chosen_by() -> None:
+    text = "\n".join(lines(result()))
+
+    assert "as draft lengths are chosen by: 1: 84.0, 4: 115.2" in text
+    assert "a draft model's pass in ms: 7.0" in text
+
+
+def test_report_ends_with_the_cost_of_sampling() -> None:
+    *_, row_width, header, row = lines(result())
+
+    assert row_width == "sampling from a row of 151,936 logits"
+    assert header.split() == ["setting", "row", "kept", "shape", "ms", "best", "ms", "draw", "ms"]
+    assert row.split() == ["greedy", "flat", "1", "0.031", "0.030", "0.002"]

@@ -1,0 +1,135 @@
+"""The prompts that come along, and a user's own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from edgespec.bench.own_prompts import own_prompts
+from edgespec.bench.suite import KINDS, LANGUAGES, prompts
+from edgespec.errors import UsageError
+
+
+def test_suite_has_every_kind_short_and_long_in_every_language() -> None:
+    found = {(p.kind, p.length, p.lang) for p in prompts("full", LANGUAGES)}
+
+    assert found == {(k, n, lang) for k in KINDS for n in ("short", "long") for lang in LANGUAGES}
+
+
+def test_names_are_unique_and_english_ones_bare() -> None:
+    everything = prompts("full", LANGUAGES)
+
+    assert len({p.name for p in everything}) == len(everything)
+    assert {"chat-short", "code-edit-long", "summary-short", "json-long"} <= {
+        p.name for p in prompts("full")
+    }
+    assert all(p.name == f"{p.kind}-{p.length}" for p in prompts("full"))
+
+
+def test_every_prompt_has_a_seed_of_its_own_and_a_length() -> None:
+    everything = prompts("full", LANGUAGES)
+
+    assert len({(p.kind, p.seed) for p in everything}) == len(everything)
+    assert all(64 <= p.max_tokens <= 512 for p in everything)
+
+
+def test_turns_alternate_and_end_with_the_user() -> None:
+    for found in prompts("full", LANGUAGES):
+        roles = [role for role, _ in found.turns if role != "system"]
+
+        assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+        assert all(content and content == content.strip() for _, content in found.turns)
+
+
+def test_some_prompts_have_several_turns_in_every_language() -> None:
+    several = {p.lang for p in prompts("full", LANGUAGES) if len(p.turns) > 4}
+
+    assert several == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_long_prompts_are_longer_than_short_ones(lang: str) -> None:
+    sizes = {(p.kind, p.length): (p.n_chars, p.max_tokens) for p in prompts("full", (lang,))}
+
+    for kind in KINDS:
+        assert sizes[kind, "long"][0] > 1.2 * sizes[kind, "short"][0]
+        assert sizes[kind, "long"][1] > sizes[kind, "short"][1]
+
+
+def test_prompts_are_in_their_language() -> None:
+    for found in prompts("full", LANGUAGES):
+        text = "".join(content for _, content in found.turns)
+        n_han = sum("\u4e00" <= letter <= "\u9fff" for letter in text)
+
+        assert (n_han > 40) == (found.lang == "zh"), found.name
+
+
+def test_suite_may_be_kinds_and_one_length() -> None:
+    assert [p.name for p in prompts("qa,chat,short")] == ["chat-short", "qa-short"]
+    assert [p.name for p in prompts("json")] == ["json-short", "json-long"]
+
+
+def test_unknown_suite_is_refused_with_the_names() -> None:
+    with pytest.raises(UsageError, match="no suite 'poetry'") as refused:
+        prompts("poetry")
+
+    assert "creative" in refused.value.hint
+
+
+def test_text_file_is_one_prompt(tmp_path: Path) -> None:
+    file = tmp_path / "letter.txt"
+    file.write_text("Dear all,\n", encoding="utf-8")
+
+    (found,) = own_prompts(file)
+
+    assert (found.name, found.kind, found.turns) == ("letter", "own", (("user", "Dear all,"),))
+
+
+def test_json_lines_may_bring_messages_seed_and_length(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "One?"},
+        {"role": "assistant", "content": "1"},
+        {"role": "user", "content": "Two?"},
+    ]
+    entries = [
+        {"prompt": "Hi", "seed": 5, "max_tokens": 7},
+        {"messages": messages, "name": "count"},
+    ]
+    file.write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
+
+    first, second = own_prompts(file)
+
+    assert (first.name, first.seed, first.max_tokens, first.text) == ("mine-1", 5, 7, "Hi")
+    assert second.name == "count"
+    assert [role for role, _ in second.turns] == ["system", "user", "assistant", "user"]
+
+
+def test_toml_file_is_read_as_the_built_in_ones(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[[prompt]]\ntext = "Hi"\nmax_tokens = 9\n', encoding="utf-8")
+
+    (found,) = own_prompts(file)
+
+    assert (found.text, found.max_tokens) == ("Hi", 9)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("a.txt", " \n", "holds no prompt"),
+        ("a.jsonl", "{", "no prompts that can be read"),
+        ("a.jsonl", '{"turns": ["one", "two"]}', "end with the user's"),
+        ("a.json", '[{"messages": [{"role": "tool", "content": "x"}]}]', "a role is 'tool'"),
+        ("a.toml", "[[prompt]]\nseed = 1", "'text'"),
+    ],
+)
+def test_file_without_a_prompt_is_refused(
+    tmp_path: Path, name: str, text: str, sentence: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(UsageError, match=sentence):
+        own_prompts(file)
