@@ -16,11 +16,13 @@ from time import perf_counter
 import numpy as np
 
 from edgespec import paths
+from edgespec.api.files import Files
 from edgespec.api.load import Loaded
 from edgespec.control import Costs
 from edgespec.core import Session
 from edgespec.costs import UNMEASURED, PassCosts
 from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folder
+from edgespec.gguf.header import GgufHeader
 
 Clock = Callable[[], float]
 _log = logging.getLogger(__name__)
@@ -52,7 +54,7 @@ def measured(loaded: Loaded, tell: Callable[[float], None], clock: Clock = perf_
         costs, is_noisy = _measure(loaded, tell, clock)
         _log.info("measured%s: %s", " on a busy machine" if is_noisy else "", costs)
         if not is_noisy:
-            _write(kept, costs)
+            _write(kept, costs, loaded.files)
     return costs
 
 
@@ -94,7 +96,7 @@ def _pass_s(session: Session, n_rows: int, clock: Clock) -> float:
 
 def _key(loaded: Loaded) -> str:
     """A name for everything that the costs depend on."""
-    files = [loaded.files.target, *([loaded.files.draft] if loaded.files.draft else [])]
+    files = _headers(loaded.files)
     package = package_folder()
     facts = [
         fingerprint(package, cpu_identity()) if package else "",
@@ -123,9 +125,14 @@ def _read(kept: Path) -> Costs | None:
     return None
 
 
-def _write(kept: Path, costs: Costs) -> None:
+def _headers(files: Files) -> list[GgufHeader]:
+    return [header for header in (files.target, files.draft) if header is not None]
+
+
+def _write(kept: Path, costs: Costs, files: Files) -> None:
+    names = [(header.path.name, header.shape.size_bytes) for header in _headers(files)]
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(asdict(costs)), encoding="utf-8")
+        kept.write_text(json.dumps({"files": names, **asdict(costs)}), encoding="utf-8")
     except OSError as error:  # a full or read-only disk costs the next load a measurement
         _log.info("the measurement could not be kept: %s", error)
