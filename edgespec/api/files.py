@@ -4,7 +4,7 @@ Everything that a person can have wrong is told here, before any weights are rea
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgespec.drafters import find
@@ -25,6 +25,8 @@ class Files:
     draft_id: str | None = None
     note: str = ""
     """Why there is no draft although "auto" looked for one; empty otherwise."""
+    others: tuple["Files", ...] = ()
+    """The same target with other drafts that are here and fit, for when memory is short."""
 
 
 def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Files:
@@ -62,14 +64,16 @@ def _with(alone: Files, draft: str | Path) -> Files:
 
 def _with_advised(alone: Files, advised: tuple[str, ...], needs_draft: bool) -> Files:
     """The first advised draft that is here and fits; "auto" never fails for a bad one."""
-    reasons = []
+    reasons, pairs = [], []
     for name in advised:
         try:
-            return _with(alone, name)
+            pairs.append(_with(alone, name))
         except ModelNotFound:
             continue
         except EdgespecError as error:
             reasons.append(error.message)
+    if pairs:
+        return replace(pairs[0], others=tuple(pairs[1:]))
     note = "; ".join(reasons)
     if needs_draft:
         raise ModelNotFound(

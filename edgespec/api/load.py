@@ -1,30 +1,28 @@
-"""From checked files to a loaded pair: weights read, contexts made, devices named."""
+"""From checked files to a loaded pair: a plan, weights and contexts as it says, rung by rung."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from edgespec.api.files import Files
-from edgespec.api.types import Progress
-from edgespec.control import LONGEST
+from edgespec.api.place import Planned, planned
+from edgespec.api.types import PlaceMemory, Progress
 from edgespec.drafters import DRAFTERS, find
-from edgespec.engine import guard, heap
+from edgespec.engine import binding, guard, heap, trial
+from edgespec.engine.allocation import allocations
 from edgespec.engine.context import ContextOptions
-from edgespec.engine.devices import devices, has_gpu
+from edgespec.engine.devices import Device, devices
 from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.model import LoadOptions, Model
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.threads import default_threads
-from edgespec.gguf.header import GgufHeader
+from edgespec.errors import DoesNotFit
+from edgespec.plan.make import next_rung
+from edgespec.plan.types import Asked, Placement, Plan
+from edgespec.sizes import gibibytes
 
 _log = logging.getLogger(__name__)
-
-DEFAULT_CTX = 8192
-MAX_ROWS = LONGEST + 1
-"""Rows of one verification: the last token and the longest draft."""
-_N_BATCH = {True: 512, False: 128}
-"""Tokens per native call, by whether a GPU computes: on a CPU more gain nothing and progress is
-coarser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,7 @@ class Loaded:
     """Weights and contexts, owned by who called `load_pair`: `close` frees them."""
 
     files: Files
+    """Those that were loaded: without the draft where it gave way."""
     target: Model
     draft: Model | None
     session: LlamaSession
@@ -39,6 +38,9 @@ class Loaded:
     interrupt: Interrupt
     n_threads: int
     backend: str
+    plan: Plan
+    memory: tuple[PlaceMemory, ...]
+    """What was planned and what was allocated, by place."""
 
     def close(self) -> None:
         """Free everything, contexts first; idempotent."""
@@ -49,61 +51,203 @@ class Loaded:
 
 
 def load_pair(
-    files: Files, *, n_ctx: int | None, n_threads: int | None, progress: Progress
+    files: Files,
+    *,
+    n_ctx: int | None,
+    n_threads: int | None,
+    progress: Progress,
+    asked: Asked = Asked(),
+    workers: tuple[str, ...] = (),
+    memory_bytes: int | None = None,
 ) -> Loaded:
-    """Load weights and make contexts. Raises: `DoesNotFit`, `EngineError`, `ModelFileError`."""
+    """Plan, load weights and make contexts; where that fails, by the next smaller plan.
+
+    `asked` is met or refused; its `n_ctx` is given beside it. `workers`: the devices of connected
+    workers that may be used. `memory_bytes`: take no more of the machine's own memory.
+    Raises: `DoesNotFit`, `EngineError`, `ModelFileError`, `UsageError`.
+    """
     progress("checking llama.cpp", 0.0)
     verdict = guard.verdict()
     if verdict.notice and verdict.is_new:
         _log.warning("%s", verdict.notice)
-    options = LoadOptions(use_extra_bufts=verdict.use_extra_bufts)
-    is_gpu = has_gpu()
+    found = planned(files, replace(asked, n_ctx=n_ctx), workers, memory_bytes)
     threads = n_threads or default_threads()
-    interrupt = Interrupt()
-    target = Model(files.target.path, options, _telling(progress, f"loading {files.target_id}"))
-    draft = session = draft_session = None
-    try:
-        context = _context_options(files.target, n_ctx, MAX_ROWS, threads, is_gpu)
-        session = target.new_session(context, interrupt)
-        if files.draft is not None:
-            draft = Model(
-                files.draft.path,
-                replace(options, ids_of=files.draft.shape),  # the pair's texts are the target's
-                _telling(progress, f"loading {files.draft_id}"),
+    while True:
+        load = _Load(files, found.plan, threads, verdict.use_extra_bufts, progress)
+        try:
+            return load.run()
+        except DoesNotFit as error:
+            found = _lower(found, error)
+
+
+def _lower(found: Planned, error: DoesNotFit) -> Planned:
+    """The next plan, told. Raises: `error` where there is none."""
+    plan = next_rung(found.request, found.plan)
+    if plan is None:
+        raise error
+    told = "; ".join(rung.told for rung in plan.rungs if rung not in found.plan.rungs)
+    _log.warning("%s: next with %s", error.message, told or "less")
+    return Planned(found.request, plan)
+
+
+class _Load:
+    """One attempt to carry out a plan."""
+
+    def __init__(
+        self,
+        files: Files,
+        plan: Plan,
+        n_threads: int,
+        use_extra_bufts: bool,
+        progress: Progress,
+    ) -> None:
+        self._files = _chosen(files, plan)
+        self._plan = plan
+        self._n_threads = n_threads
+        self._use_extra_bufts = use_extra_bufts
+        self._progress = progress
+        self._here = {device.name: device for device in devices()}
+
+    def run(self) -> Loaded:
+        """Load. Raises: as `load_pair`; then nothing is left behind."""
+        plan, files = self._plan, self._files
+        self._try_first()
+        interrupt = Interrupt()
+        owned: list[Model | LlamaSession] = []
+        try:
+            with binding.heard() as lines:
+                target, session = self._open(self._target(), interrupt, owned)
+                draft = draft_session = None
+                if (part := self._draft()) is not None:
+                    draft, draft_session = self._open(part, interrupt, owned)
+        except BaseException:
+            for one in reversed(owned):
+                one.close()
+            raise
+        memory = compared(plan, lines)
+        for place in memory:
+            _log.info(
+                "%s: %s planned, %s allocated",
+                place.where,
+                gibibytes(place.planned_bytes),
+                gibibytes(place.allocated_bytes),
             )
-            context = _context_options(files.draft, session.n_ctx, 1, threads, is_gpu)
-            draft_session = draft.new_session(context, interrupt)
-    except BaseException:
-        for owned in (session, draft, target):
-            if owned is not None:
-                owned.close()
-        raise
-    return Loaded(
-        files, target, draft, session, draft_session, interrupt, threads, _backend(is_gpu, threads)
+        return Loaded(
+            files,
+            target,
+            draft,
+            session,
+            draft_session,
+            interrupt,
+            self._n_threads,
+            self._backend(),
+            plan,
+            memory,
+        )
+
+    def _open(
+        self, part: trial.Part, interrupt: Interrupt, owned: list[Model | LlamaSession]
+    ) -> tuple[Model, LlamaSession]:
+        model = Model(part.path, part.load, self._telling(part))
+        owned.append(model)
+        session = model.new_session(part.context, interrupt)
+        owned.append(session)
+        return model, session
+
+    def _telling(self, part: trial.Part) -> Callable[[float], None]:
+        is_target = part.path == self._files.target.path
+        name = self._files.target_id if is_target else self._files.draft_id
+        return lambda fraction: self._progress(f"loading {name}", fraction)
+
+    def _target(self) -> trial.Part:
+        return self._part(self._files.target.path, self._plan.target)
+
+    def _draft(self) -> trial.Part | None:
+        header, placement = self._files.draft, self._plan.draft
+        if header is None or placement is None:
+            return None
+        part = self._part(header.path, placement)
+        # The pair's texts are the target's.
+        return replace(part, load=replace(part.load, ids_of=header.shape))
+
+    def _part(self, path: Path, placement: Placement) -> trial.Part:
+        return trial.Part(
+            path,
+            LoadOptions(
+                devices=placement.devices,
+                tensor_split=placement.split if len(placement.devices) > 1 else (),
+                split_mode=placement.split_mode,
+                n_gpu_layers=placement.n_gpu_layers,
+                use_extra_bufts=self._use_extra_bufts,
+            ),
+            ContextOptions(
+                n_ctx=placement.n_ctx,
+                n_batch=placement.n_batch,
+                max_logits=placement.max_logits,
+                n_threads=self._n_threads,
+                kv_type=placement.kv_type,
+            ),
+        )
+
+    def _try_first(self) -> None:
+        """Let a child try what may end the process: GPU backends do where memory runs out.
+
+        A worker's end is not ours (engine/rpc), and a child could not share its one connection.
+        """
+        parts = [part for part in (self._target(), self._draft()) if part is not None]
+        used = {name: self._here[name] for part in parts for name in part.load.devices or ()}
+        if not used or any(device.worker for device in used.values()):
+            return
+        self._progress("trying it in a process of its own, once", 0.0)
+        trial.attempt(parts, [f"{d.name} {d.description}" for d in used.values()])
+
+    def _backend(self) -> str:
+        """Where the target computes, in words."""
+        placement = self._plan.target
+        cpu = f"CPU, {self._n_threads} thread{'s' if self._n_threads > 1 else ''}"
+        if not placement.devices:
+            return cpu
+        gpus = ", ".join(_words(self._here[name]) for name in placement.devices)
+        n_all = self._files.target.shape.n_layer + 1
+        if placement.n_gpu_layers >= n_all:
+            return gpus
+        return f"{gpus} ({placement.n_gpu_layers} of {n_all} layers); {cpu}"
+
+
+def _words(device: Device) -> str:
+    return f"{device.name} at {device.worker}" if device.worker else device.description
+
+
+def _chosen(files: Files, plan: Plan) -> Files:
+    """The files that the plan speaks of."""
+    for pair in (files, *files.others):
+        if pair.draft_id == plan.draft_id:
+            return pair
+    gone = next((rung.told for rung in plan.rungs if rung.kind == "no_draft"), files.note)
+    return Files(files.target, files.target_id, note=gone)
+
+
+def compared(plan: Plan, lines: list[str]) -> tuple[PlaceMemory, ...]:
+    """What llama.cpp's log says that it allocated, beside the plan, by place.
+
+    Only what llama.cpp allocates by the load: margins and overheads are no buffers of its, and the
+    logits' buffer grows later.
+    """
+    counted = ("weights", "KV", "state", "compute")
+    planned_bytes: dict[str, int] = {}
+    for line in plan.lines:
+        role, _, what = line.what.partition(" ")
+        if role in ("target", "draft") and what.split()[0] in counted and what != "KV conversion":
+            planned_bytes[line.where] = planned_bytes.get(line.where, 0) + line.size_bytes
+    allocated_bytes: dict[str, int] = {}
+    for found in allocations(lines):
+        if found.what in counted:
+            before = allocated_bytes.get(found.where, 0)
+            allocated_bytes[found.where] = before + found.size_bytes
+    return tuple(
+        PlaceMemory(where, planned_bytes.get(where, 0), allocated_bytes.get(where, 0))
+        for where in dict.fromkeys((*planned_bytes, *allocated_bytes))
     )
-
-
-def _telling(progress: Progress, phase: str) -> Callable[[float], None]:
-    return lambda fraction: progress(phase, fraction)
-
-
-def _context_options(
-    header: GgufHeader, n_ctx: int | None, max_logits: int, n_threads: int, is_gpu: bool
-) -> ContextOptions:
-    trained = header.shape.n_ctx_train
-    return ContextOptions(
-        n_ctx=min(n_ctx or DEFAULT_CTX, trained) if trained else n_ctx or DEFAULT_CTX,
-        n_batch=_N_BATCH[is_gpu],
-        max_logits=max_logits,
-        n_threads=n_threads,
-    )
-
-
-def _backend(is_gpu: bool, n_threads: int) -> str:
-    if is_gpu:
-        gpus = (d.description for d in devices() if d.kind in ("GPU", "IGPU"))
-        return ", ".join(gpus)
-    return f"CPU, {n_threads} thread{'s' if n_threads > 1 else ''}"
 
 
 def drafter_names(has_draft: bool) -> tuple[str, ...]:

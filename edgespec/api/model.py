@@ -19,6 +19,7 @@ from edgespec.api.pace import PHASE, measured, typical
 from edgespec.api.prepare import Drafting, Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.types import Description, Loading, Options, Prompt
+from edgespec.api.wishes import wishes
 from edgespec.api.worker import Worker
 from edgespec.control import Costs, PlainSpeed, auto_drafter, draft_lengths
 from edgespec.costs import LiveCosts
@@ -55,9 +56,18 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         raise UsageError(
             f"{n_threads} threads cannot compute", hint=f"give 1 to {MOST_THREADS:,}, or none"
         )
+    asked, workers = wishes(loading)
     files = find_files(target, loading.get("draft"), drafter)
     _check_context(files, n_ctx)
-    loaded = load_pair(files, n_ctx=n_ctx, n_threads=n_threads, progress=tell)
+    loaded = load_pair(
+        files,
+        n_ctx=n_ctx,
+        n_threads=n_threads,
+        progress=tell,
+        asked=asked,
+        workers=workers,
+        memory_bytes=loading.get("memory_bytes"),
+    )
     try:
         hear = partial(tell, PHASE)
         is_measured = loading.get("measure", True)
@@ -173,6 +183,8 @@ class LoadedModel:
             n_ctx=self._engine.target.n_ctx,
             backend=self._loaded.backend,
             can_think=self._template.can_think,
+            memory=self._loaded.memory,
+            gave_way=tuple(rung.told for rung in self._loaded.plan.rungs),
         )
 
     @property

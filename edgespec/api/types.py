@@ -11,6 +11,7 @@ from typing import Literal, NotRequired, Protocol, TypedDict
 
 from edgespec.core import Sampling
 from edgespec.events import Event, Reply, Stats
+from edgespec.plan.types import KvType, SplitMode
 
 Progress = Callable[[str, float], None]
 """Told what is being done and which share of it is done; may raise to give up loading."""
@@ -29,7 +30,27 @@ Prompt = str | Sequence[Message]
 """A chat, or one user message."""
 
 
-class Loading(TypedDict, total=False):
+class Placing(TypedDict, total=False):
+    """What may be said about where models go; what is said is met or refused."""
+
+    kv_type: KvType | None
+    """Type of the target's cache; None: f16, or q8_0 where memory is short."""
+    n_gpu_layers: int | None
+    """Layers of the target on GPUs and workers, the output layer included; None: what fits."""
+    devices: Sequence[str] | None
+    """Names of the devices for the target's layers, as `edgespec doctor` has them; None: what
+    fits best."""
+    draft_devices: Sequence[str] | None
+    """The same for the draft model."""
+    split_mode: SplitMode | None
+    """How several devices share the target; None: by layers."""
+    rpc: str | None
+    """Workers to take in, as "host:port,host:port" (`edgespec worker` makes one)."""
+    memory_bytes: int | None
+    """Use no more of this machine's own memory; None: what is free."""
+
+
+class Loading(Placing, total=False):
     """What may be said about loading a model; all of it by keyword, none of it needed."""
 
     draft: str | Path | None
@@ -76,6 +97,16 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceMemory:
+    """What a load was to take in one place, and what it took: weights, caches, buffers."""
+
+    where: str
+    """A device's name; "CPU" for the machine's own memory."""
+    planned_bytes: int
+    allocated_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """What is loaded, for a header line."""
 
@@ -93,6 +124,10 @@ class Description:
     """For example "CPU, 2 threads"."""
     can_think: bool
     """The template knows `enable_thinking`."""
+    memory: tuple[PlaceMemory, ...] = ()
+    """What was planned and what llama.cpp allocated, by place."""
+    gave_way: tuple[str, ...] = ()
+    """What was left out or made smaller because memory was short, one sentence each."""
 
 
 class Stream(Protocol):

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from edgespec.cli.doors import Shared
+from edgespec.cli.placing import PLACING, loading_of
 from edgespec.drafters import DRAFTERS
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
-    from edgespec.api.types import Options
+    from edgespec.api.types import Options, Placing
 
 AUTO = "auto"
+_PLACING_NAMES = ("kv", "gpu_layers", "device", "draft_device", "split_mode", "rpc", "memory")
 _MOST_THREADS = 512
 """llama.cpp ends the process above it."""
 
@@ -61,9 +63,20 @@ class Flags:
     resume: str | None
     private: bool
     threads: int | None
+    kv: str | None
+    gpu_layers: int | None
+    device: str | None
+    draft_device: str | None
+    split_mode: str | None
+    rpc: str | None
+    memory: str | None
     offline: bool
     yes: bool
     no_color: bool
+
+    def placing(self) -> "Placing":
+        """Where the models go, as far as it was said. Raises: `UsageError`."""
+        return loading_of({name: getattr(self, name) for name in _PLACING_NAMES})
 
     def template_text(self) -> str | None:
         """The chat template that was named. Raises: `UsageError` for an unreadable file."""
@@ -177,7 +190,7 @@ _OUTPUT = (
 
 def chat_flags(function: F) -> F:
     """Give a command every flag of `Flags`, in reading order."""
-    for option in reversed((*_MODELS, *_REQUEST, *_SAMPLING, *_OUTPUT)):
+    for option in reversed((*_MODELS, *PLACING, *_REQUEST, *_SAMPLING, *_OUTPUT)):
         function = option(function)
     return function
 

@@ -82,6 +82,7 @@ class ModelShelf:
 
     def _opener(self) -> OpenModel:
         flags, picked, draft = self._flags, self._picked, self._draft()
+        placing = flags.placing()
         return lambda tell: self._doors.load(
             name_of(picked.target),
             draft=draft,
@@ -89,6 +90,7 @@ class ModelShelf:
             n_ctx=flags.ctx,
             n_threads=flags.threads,
             template=self._template,
+            **placing,
             progress=lambda phase, fraction: tell(LoadProgress(phase, fraction)),
         )
 

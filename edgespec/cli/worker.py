@@ -1,6 +1,5 @@
 """`edgespec worker`: lends this machine's devices to another machine's edgespec."""
 
-import re
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,14 +8,13 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
+from edgespec.cli.placing import names_of, size_bytes
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.engine.rpc.worker import Lent
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([MG])(?:i?B)?", re.IGNORECASE)
-_UNITS = {"M": 2**20, "G": 2**30}
 _SPARE = 0.1
 """Share of the free memory that is not lent unless somebody says so."""
 
@@ -78,7 +76,7 @@ def _lent(device: str | None, memory: str | None, threads: int | None, cache: bo
 
     here = {d.name: d for d in devices()}
     gpus = [name for name, d in here.items() if d.kind in ("GPU", "IGPU")]
-    named = tuple(part.strip() for part in (device or "").split(",") if part.strip())
+    named = names_of(device) or ()
     for name in named:
         if name not in here:
             raise UsageError(f"there is no device {name!r} here", hint=f"--device {','.join(here)}")
@@ -90,18 +88,18 @@ def _lent(device: str | None, memory: str | None, threads: int | None, cache: bo
     free_bytes = sum(here[name].free_bytes for name in chosen if here[name].kind != "CPU")
     if any(here[name].kind == "CPU" for name in chosen):
         free_bytes += _available_bytes()
-    limit_bytes = _bytes(memory) if memory else int(free_bytes * (1 - _SPARE))
+    limit_bytes = size_bytes(memory) if memory else int(free_bytes * (1 - _SPARE))
     return Lent(chosen, limit_bytes, threads or default_threads(), cache_dir)
 
 
 def _available_bytes() -> int:
-    import psutil  # 20 ms
+    """Of the machine's own memory, limits of control groups included."""
+    from edgespec.hardware.probe import probe
 
-    return int(psutil.virtual_memory().available)
-
-
-def _bytes(text: str) -> int:
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or float(found[1]) == 0:
-        raise UsageError(f"{text!r} is no amount of memory", hint="for example --memory 6G")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    available = probe().memory.available_bytes
+    if not isinstance(available, int):
+        raise UsageError(
+            f"it is not known how much memory is free ({available.reason})",
+            hint="say how much to lend: --memory 4G",
+        )
+    return available

@@ -8,6 +8,8 @@ import ctypes
 import functools
 import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from edgespec.engine.threads import set_wait_policy
@@ -58,6 +60,18 @@ def forget_errors() -> None:
     _watch.last_error = ""
 
 
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """What llama.cpp logs on this thread within the block, line by line, whatever is shown."""
+    lines: list[str] = []
+    before = getattr(_watch, "lines", None)
+    _watch.lines = lines
+    try:
+        yield lines
+    finally:
+        _watch.lines = before
+
+
 _watch = threading.local()
 
 
@@ -81,6 +95,9 @@ class _LogLines:
             self._pending += text.decode("utf-8", "replace")
             *lines, self._pending = self._pending.split("\n")
             level_now = self._level
+        heard_here = getattr(_watch, "lines", None)
+        if heard_here is not None:
+            heard_here += lines
         for line in lines:
             if level_now == logging.ERROR and line.strip() and not line.endswith(_ECHO):
                 _watch.last_error = line.strip()

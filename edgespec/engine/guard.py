@@ -8,8 +8,6 @@ kept per build and CPU. Never loads the native library into this process.
 import json
 import logging
 import os
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,8 +17,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from edgespec import paths
+from edgespec.engine import children
 from edgespec.engine.binding import TESTED_VERSION
-from edgespec.engine.children import environment
 from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folder
 from edgespec.errors import EngineError
 
@@ -41,11 +39,6 @@ _MENDING = (
     f'or without AMX: CFLAGS="{_NO_AMX}" CXXFLAGS="{_NO_AMX}" {_REINSTALL}'
 )
 _UNKNOWN_LASTS_S = 86_400.0
-
-# A child that ends by one of these was killed by its own code; by others, from outside.
-_FAULTS = ("SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGABRT", "SIGTRAP", "SIGSYS")
-_WINDOWS_FAULT = 0xC0000000
-"""Windows exit codes from here on are exceptions: 0xC000001D is an illegal instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,39 +105,15 @@ def _find_out(command: Command, timeout_s: float) -> GuardVerdict:
 
 def _run(command: Sequence[str], timeout_s: float) -> GuardVerdict:
     """Run one child: "unusable" if it was killed by a fault of its own."""
-    try:
-        child = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout_s,
-            env=environment(),
-            start_new_session=True,  # Ctrl-C is for this process, which then kills the child
-        )
-    except subprocess.TimeoutExpired:
-        return GuardVerdict("unknown", text=f"the child was not done after {timeout_s:g} s")
-    except OSError as error:
-        return GuardVerdict("unknown", text=f"the child could not be started: {error}")
-    if child.returncode == 0:
+    ended = children.run(command, timeout_s=timeout_s)
+    if ended.status is None:
+        return GuardVerdict("unknown", text=ended.said)
+    if ended.status == 0:
         return GuardVerdict("sound")
-    killed_by = _fault(child.returncode)
-    if killed_by:
-        return GuardVerdict("unusable", signal=killed_by)
-    lines = child.stdout.decode("utf-8", "replace").strip().splitlines()
-    said = lines[-1] if lines else "nothing"
-    return GuardVerdict("unknown", text=f"the child ended with {child.returncode}, saying: {said}")
-
-
-def _fault(status: int) -> str:
-    """The name of the fault that ended a child; empty if its status means something else."""
-    if status >= _WINDOWS_FAULT:
-        return f"exception {status:#010x}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        return ""
-    return name if name in _FAULTS else ""
+    if ended.fault:
+        return GuardVerdict("unusable", signal=ended.fault)
+    text = f"the child ended with {ended.status}, saying: {ended.said}"
+    return GuardVerdict("unknown", text=text)
 
 
 def _first_decode(folder: Path, use_extra_bufts: bool) -> Sequence[str]:

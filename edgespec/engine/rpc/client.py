@@ -55,6 +55,12 @@ def worker_of(device: str) -> Endpoint | None:
     return relay.worker if relay else None
 
 
+def device_at(endpoint: str, index: int) -> str | None:
+    """The registry's name of a relay's device, by the relay's endpoint and the device's number."""
+    names = [name for name, relay in _relays.items() if str(relay.endpoint) == endpoint]
+    return names[index] if index < len(names) else None
+
+
 def is_lost(device: str) -> bool:
     """Whether a device of the registry was a worker's that is gone: it is listed, but not there."""
     return device in _relays and _relays[device].is_lost

@@ -1,0 +1,57 @@
+"""The plan for what is to be loaded: hardware read, sizes read, wishes met or refused."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from edgespec.api.files import Files
+from edgespec.engine.rpc.client import worker_of
+from edgespec.hardware.probe import probe
+from edgespec.hardware.types import HardwareReport
+from edgespec.plan.make import make_plan
+from edgespec.plan.sizes import sizes_of
+from edgespec.plan.types import Asked, Plan, PlanRequest
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and what it was made from: a failed load goes on to the next."""
+
+    request: PlanRequest
+    plan: Plan
+
+
+def planned(
+    files: Files,
+    asked: Asked,
+    workers: Sequence[str] = (),
+    memory_bytes: int | None = None,
+) -> Planned:
+    """How to load these files here. `workers`: devices of connected workers that may be used.
+
+    `memory_bytes`: use no more of the machine's own memory.
+    Raises: `DoesNotFit` with the numbers and what fits, `UsageError`.
+    """
+    drafts = [(pair.draft, pair.draft_id or "") for pair in (files, *files.others)]
+    request = PlanRequest(
+        _hardware(workers, memory_bytes),
+        sizes_of(files.target, files.target_id),
+        tuple(sizes_of(header, name) for header, name in drafts if header is not None),
+        asked,
+    )
+    plan = make_plan(request)
+    for rung in plan.rungs:
+        _log.warning("memory is short: %s", rung.told)
+    return Planned(request, plan)
+
+
+def _hardware(workers: Sequence[str], memory_bytes: int | None) -> HardwareReport:
+    """This machine and the workers that may be used; others may be connected for other models."""
+    found = probe()
+    devices = tuple(d for d in found.devices if not worker_of(d.name) or d.name in workers)
+    memory, available = found.memory, found.memory.available_bytes
+    if memory_bytes is not None and not (isinstance(available, int) and available <= memory_bytes):
+        memory = replace(memory, available_bytes=memory_bytes, limit="as was asked")
+    return replace(found, devices=devices, memory=memory)

@@ -1,0 +1,51 @@
+"""What a person asked of the placement: checked, workers connected, ready for the plan."""
+
+from typing import get_args
+
+from edgespec.api.types import Loading
+from edgespec.drafters import find
+from edgespec.engine.rpc.client import connect
+from edgespec.engine.rpc.endpoint import endpoints_of
+from edgespec.errors import UsageError
+from edgespec.plan.types import Asked, DraftWish, KvType, SplitMode
+
+
+def wishes(loading: Loading) -> tuple[Asked, tuple[str, ...]]:
+    """What the plan must keep to, and the devices of the workers that were named.
+
+    Raises: `UsageError` for a value without a meaning; `EngineError` for a worker that cannot be
+    had.
+    """
+    _check("kv_type", loading.get("kv_type"), get_args(KvType))
+    _check("split_mode", loading.get("split_mode"), get_args(SplitMode))
+    n_layers = loading.get("n_gpu_layers")
+    if n_layers is not None and n_layers < 0:
+        raise UsageError(f"{n_layers} layers cannot lie on a GPU", hint="give 0 or more, or none")
+    devices, draft_devices = loading.get("devices"), loading.get("draft_devices")
+    workers = loading.get("rpc")
+    connected = tuple(
+        name for worker in (endpoints_of(workers) if workers else ()) for name in connect(worker)
+    )
+    asked = Asked(
+        kv_type=loading.get("kv_type"),
+        draft=_draft_wish(loading),
+        n_gpu_layers=n_layers,
+        devices=None if devices is None else tuple(devices),
+        draft_devices=None if draft_devices is None else tuple(draft_devices),
+        split_mode=loading.get("split_mode"),
+    )
+    return asked, connected
+
+
+def _draft_wish(loading: Loading) -> DraftWish:
+    """A draft model that was named, by itself or by a drafter that needs one, is not given up."""
+    draft, drafter = loading.get("draft"), loading.get("drafter", "auto")
+    if draft is None:
+        return "off"
+    is_needed = drafter != "auto" and find(drafter).needs_draft_model
+    return "required" if draft != "auto" or is_needed else "auto"
+
+
+def _check(name: str, value: str | None, known: tuple[str, ...]) -> None:
+    if value is not None and value not in known:
+        raise UsageError(f"{name} cannot be {value!r}", hint=f"one of: {', '.join(known)}")

@@ -1,0 +1,50 @@
+"""What llama.cpp really allocated, read off its own log lines."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from edgespec.engine.rpc import client
+
+What = Literal["weights", "KV", "state", "compute", "output"]
+_KINDS: Final[dict[str, What]] = {
+    "model": "weights",
+    "KV": "KV",
+    "RS": "state",
+    "compute": "compute",
+    "output": "output",
+}
+_LINE: Final = re.compile(r"(\S+)\s+(model|KV|RS|compute|output) buffer size\s*=\s*([\d.]+) MiB")
+_REMOTE: Final = re.compile(r"RPC(\d+)\[(.+)\]")
+_HOST: Final = re.compile(r"CPU|AMX|BLAS|\w+_Host$|\w+_Mapped$")
+"""The machine's own memory: repacked weights, pages that a GPU reads, the mapped file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """One kind of buffer in one place, all of them together."""
+
+    what: What
+    where: str
+    """A device's name in the registry; "CPU" for the machine's own memory."""
+    size_bytes: int
+
+
+def allocations(lines: Iterable[str]) -> tuple[Allocation, ...]:
+    """The buffers that these lines of llama.cpp's log name, in the order of their first naming."""
+    found: dict[tuple[What, str], int] = {}
+    for line in lines:
+        match = _LINE.search(line)
+        if match is not None:
+            key = (_KINDS[match[2]], _place(match[1]))
+            found[key] = found.get(key, 0) + round(float(match[3]) * 2**20)
+    return tuple(Allocation(what, where, n) for (what, where), n in found.items())
+
+
+def _place(buffer: str) -> str:
+    """The device's name behind a buffer type's."""
+    remote = _REMOTE.fullmatch(buffer)
+    if remote is not None:
+        return client.device_at(remote[2], int(remote[1])) or buffer
+    return "CPU" if _HOST.match(buffer) else buffer
