@@ -2,24 +2,32 @@
 
 import asyncio
 import logging
+import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 from rich.text import Text
-from textual.app import App
+from textual.app import App, SystemCommand
+from textual.screen import Screen
 
 from edgespec.chat.controller import ChatController
 
 from .glyphs import ASCII, UNICODE, wants_ascii
+from .logs import Recent
+from .palette import entries
 from .screen import ChatScreen
+from .shelf import Models
 from .terminal import learn_alt_enter, never_fail_to_encode, no_color, tolerant_driver
+from .themes import add_themes, first_theme, remember
 
 logger = logging.getLogger(__name__)
 
 _SIGNALS = {"SIGTERM": 143, "SIGHUP": 129}
 """Names, because Windows lacks some, and exit codes."""
+_OWN_ENTRIES = {"Theme", "Screenshot"}
+"""What the palette keeps of Textual's own."""
 
 
 class EdgespecApp(App[int]):
@@ -29,22 +37,44 @@ class EdgespecApp(App[int]):
     TITLE = "edgespec"
 
     def __init__(
-        self, chat: ChatController, *, can_color: bool = True, is_ascii: bool = False
+        self,
+        chat: ChatController,
+        *,
+        models: Models | None = None,
+        can_color: bool = True,
+        is_ascii: bool = False,
     ) -> None:
         with no_color(not can_color):
             # With ANSI colours Textual's filter removes them all, else it leaves greys.
             super().__init__(driver_class=tolerant_driver(), ansi_color=None if can_color else True)
         self.chat = chat
+        self.models = models or Models()
+        self.recent_log = Recent()
         self._is_ascii = is_ascii
+        add_themes(self)
+        self.theme = first_theme(os.environ, self.available_themes)
 
     def on_mount(self) -> None:
         """Open the chat, and leave in order when the system asks."""
-        screen = ChatScreen(self.chat, ASCII if self._is_ascii else UNICODE)
+        logging.getLogger("edgespec").addHandler(self.recent_log)
+        screen = ChatScreen(self.chat, ASCII if self._is_ascii else UNICODE, self.models)
         screen.set_class(self._is_ascii, "-ascii")
         self.push_screen(screen)
+        self.theme_changed_signal.subscribe(self, lambda theme: remember(theme.name))
         self._listen("SIGINT", screen.action_interrupt)
         for name, code in _SIGNALS.items():
             self._listen(name, partial(self.exit, code, code))
+
+    def on_unmount(self) -> None:
+        """Hear the log no longer."""
+        logging.getLogger("edgespec").removeHandler(self.recent_log)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """What Ctrl+P lists."""
+        yield from entries(screen)
+        yield from (
+            entry for entry in super().get_system_commands(screen) if entry.title in _OWN_ENTRIES
+        )
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print a traceback with every local variable, the chat's texts among them.
@@ -65,15 +95,25 @@ class EdgespecApp(App[int]):
             logger.debug("no handler for %s: Windows, or not the main thread", name)
 
 
-def run_chat(chat: ChatController, *, can_color: bool = True, is_ascii: bool | None = None) -> int:
-    """Show a chat whose model is loaded or being loaded; returns its exit code, frees the model.
+def run_chat(
+    chat: ChatController,
+    *,
+    can_color: bool = True,
+    is_ascii: bool | None = None,
+) -> int:
+    """Show a chat until it is left, free what it holds, and return the exit code.
 
-    `is_ascii` None: as the terminal's encoding says.
+    A chat for which nothing is being loaded begins with the choice of a model. `is_ascii` None:
+    as the terminal's encoding says.
     """
     never_fail_to_encode()
     learn_alt_enter()
+    models = Models(must_choose=chat.state == "BOOT")
     app = EdgespecApp(
-        chat, can_color=can_color, is_ascii=wants_ascii() if is_ascii is None else is_ascii
+        chat,
+        models=models,
+        can_color=can_color,
+        is_ascii=wants_ascii() if is_ascii is None else is_ascii,
     )
     try:
         code = app.run()

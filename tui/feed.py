@@ -1,67 +1,89 @@
-"""From the conversation's updates to the log: which view is live, what an end brings with it."""
+"""From the conversation's updates to the log: which views are live, what an end brings with it."""
 
-from edgespec.chat.controller import ChatController, Loaded, LoadFailed, Turn, Update
+from edgespec.chat.controller import ChatController, Loaded, LoadFailed, Turn, TurnEnded, Update
+from edgespec.chat.turns import ContextFull, Notice, Returned
+from edgespec.events import Delta, Round
 from edgespec.text.clean import clean
 
+from .live import Live
 from .log import ChatLog
 from .turn import TurnView, error_words
 
 
 class Feed:
-    """Draws updates; at most one turn is live."""
+    """Draws updates. A turn is live until it is drawn for good; another may wait behind it."""
 
     def __init__(self, chat: ChatController, log: ChatLog) -> None:
         self._chat, self._log = chat, log
-        self._view: TurnView | None = None
-        self._was_near_full = False
+        self._live: list[TurnView] = []
+        self.pulse = Live()
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the last turn is drawn for good."""
-        return self._view is None
+        """Whether every turn is drawn for good."""
+        return not self._live
 
     async def begin(self, turn: Turn) -> None:
         """Show a turn that was just sent."""
-        self._view = await self._log.add_turn(turn)
+        view = self._view_of(turn) or await self._log.add_turn(turn)
+        view.refresh_end()
+        if view not in self._live:
+            self._live.append(view)
 
-    async def take_back(self) -> None:
-        """Remove the live turn from the screen: its message was withdrawn."""
-        view, self._view = self._view, None
-        if view is not None:
+    async def take_back(self, turn: Turn) -> None:
+        """Remove a turn from the screen: its message was withdrawn."""
+        if (view := self._view_of(turn)) is not None:
+            self._live = [other for other in self._live if other is not view]
             await view.remove()
 
     def forget(self) -> None:
-        """Draw the live turn no further: the chat was cleared."""
-        self._view = None
+        """Draw the live turns no further: another chat is shown."""
+        self._live.clear()
 
     async def draw(self, updates: list[Update]) -> str:
-        """Draw what came. Returns: a message that failed and belongs back in the prompt."""
+        """Draw what came. Returns: a message that belongs back into the prompt."""
+        returned, speakers = "", iter(self._live)
+        speaker = next(speakers, None)
         for update in updates:
-            if isinstance(update, Loaded) and (note := update.model.description.drafter_note):
-                await self._log.add_notice(f"draft: {clean(note)}")
-            elif isinstance(update, LoadFailed):
-                return await self._draw_failed_load(update)
-        if self._view is None:
-            return ""
-        if self._view.turn.status in ("queued", "running"):
-            await self._view.sync()
-            return ""
-        return await self._draw_end(self._view)
+            match update:
+                case Loaded() if note := update.model.description.drafter_note:
+                    await self._log.add_notice(f"draft: {clean(note)}")
+                case LoadFailed():
+                    returned = await self._draw_failed_load(update) or returned
+                case Delta(kind="text") if speaker is not None:
+                    speaker.tokens.extend(update.tokens)
+                case Round():
+                    self.pulse.hear(update)
+                case TurnEnded():
+                    speaker = next(speakers, None)
+                case Notice():
+                    await self._log.add_notice(clean(update.text), is_error=update.is_error)
+                case Returned():
+                    await self.take_back(update.turn)
+                    returned = update.text
+                case ContextFull():
+                    pass  # the screen asks what to do
+        return await self._draw_live() or returned
 
-    async def _draw_end(self, view: TurnView) -> str:
-        await view.finish()
-        if self._view is view:  # else the chat was cleared while this was drawn
-            self._view = None
-        usage = self._chat.usage
-        if usage.is_near_full and not self._was_near_full:
-            words = f"the context is {usage.fraction:.0%} full; /new starts a new chat"
-            await self._log.add_notice(words)
-        self._was_near_full = usage.is_near_full
-        return view.turn.prompt if view.turn.error is not None else ""
+    async def _draw_live(self) -> str:
+        returned = ""
+        for view in [*self._live]:
+            if view.turn.status in ("queued", "running"):
+                view.sync()
+                continue
+            view.finish()
+            self._live = [other for other in self._live if other is not view]
+            if view.turn.error is not None and not view.turn.text:
+                returned = view.turn.prompt
+        return returned
 
     async def _draw_failed_load(self, failed: LoadFailed) -> str:
-        prompt = self._view.turn.prompt if self._view is not None else ""
+        waiting = [view for view in self._live if view.turn not in self._chat.turns]
         await self._log.add_notice(error_words(failed.error), is_error=True)
-        await self._log.add_notice("Enter tries again, Ctrl+Q quits")
-        await self.take_back()
-        return prompt
+        await self._log.add_notice("Enter tries again, F2 chooses another model, Ctrl+Q quits")
+        for view in waiting:
+            await self.take_back(view.turn)
+        return waiting[0].turn.prompt if waiting else ""
+
+    def _view_of(self, turn: Turn) -> TurnView | None:
+        return next((view for view in self._log.views if view.turn is turn), None)

@@ -24,6 +24,13 @@ class Glyphs:
     space: str
     ellipsis: str
     down: str
+    up: str
+    quote: str
+    rule: str
+    mark: str
+    """Before what is chosen, loaded or selected."""
+    sparks: str
+    """Bars of rising height."""
     bullets: tuple[str, ...]
 
 
@@ -42,6 +49,11 @@ UNICODE = Glyphs(
     space="␣",
     ellipsis="…",
     down="▼",
+    up="▲",
+    quote="▌",
+    rule="─",
+    mark="●",
+    sparks="▁▂▃▄▅▆▇█",
     bullets=("• ", "▪ ", "‣ "),
 )
 ASCII = Glyphs(
@@ -59,6 +71,11 @@ ASCII = Glyphs(
     space="_",
     ellipsis="...",
     down="v",
+    up="^",
+    quote="|",
+    rule="-",
+    mark="*",
+    sparks="_.-=*#",
     bullets=("* ", "- ", "+ "),
 )
 

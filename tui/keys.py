@@ -1,25 +1,114 @@
-"""The keys of the chat screen and the sizes at which it changes."""
+"""Every key: the one table that the screens bind, the key row shows and the help lists.
+
+Without Ctrl+I, Ctrl+M, Ctrl+H and Ctrl+[ (terminals send other keys for them), without what edits
+text and without tmux's Ctrl+B. All of them work without the kitty protocol.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
 
 from textual.binding import Binding, BindingType
 
 WIDTHS = [(0, "-tiny-w"), (40, "-narrow"), (72, "-mid"), (100, "-wide")]
 HEIGHTS = [(0, "-tiny-h"), (10, "-short"), (22, "-tall")]
 
-# Without Ctrl+I, Ctrl+M, Ctrl+H, Ctrl+[ (terminals send other keys for them) and without what
-# edits text. Priority: the text area would take the key for itself.
-BINDINGS: list[BindingType] = [
-    Binding("escape", "escape", "Stop", show=False, id="stop"),
-    Binding("ctrl+c", "interrupt", "Stop", show=False, priority=True, id="interrupt"),
-    Binding("f1", "help", "Help", show=False, id="help"),
-    Binding("f5", "draft", "Draft", show=False, id="draft"),
-    Binding("f7", "panel", "Panel", show=False, priority=True, id="panel"),
-    Binding("ctrl+t", "think", "Thinking", show=False, id="think"),
-    Binding("ctrl+n", "new", "New chat", show=False, id="new"),
-    Binding("ctrl+o", "fold", "Fold reasoning", show=False, id="fold"),
-    Binding("pageup", "scroll('page_up')", show=False, priority=True),
-    Binding("pagedown", "scroll('page_down')", show=False, priority=True),
-    Binding("ctrl+up", "scroll('up')", show=False, priority=True),
-    Binding("ctrl+down", "scroll('down')", show=False, priority=True),
-    Binding("ctrl+end", "scroll('end')", show=False, priority=True),
-]
-KEY_ROW = " F1 help  F5 draft  ^T think  ^O fold  ^N new  ^P more  Esc stop  ^Q quit"
+Where = Literal["prompt", "chat", "turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One line of the help, and what it binds."""
+
+    keys: str
+    """As Textual names them, with commas between them."""
+    action: str
+    shown: str
+    """As people name them."""
+    what: str
+    where: Where = "chat"
+    is_first: bool = False
+    """Before the widget that has the focus: the text area would take it for itself."""
+    row: str = ""
+    """The word in the key row; empty: not there."""
+
+
+KEYS = (
+    Key("enter", "send", "Enter", "send; a \\ before it breaks the line", "prompt"),
+    Key(
+        "ctrl+j,newline,alt+enter,shift+enter",
+        "break_line",
+        "Ctrl+J, Alt+Enter",
+        "new line",
+        "prompt",
+    ),
+    Key("up,down", "recall", "Up, Down", "earlier messages, at the prompt's edges", "prompt"),
+    Key("tab", "complete", "Tab", "complete a command; else go to the turns", "prompt"),
+    Key("ctrl+g", "editor", "Ctrl+G", "write the message in $EDITOR", is_first=True),
+    Key("escape", "escape", "Esc", "stop the answer, keep its text; else to the prompt"),
+    Key("ctrl+c", "interrupt", "Ctrl+C", "copy, else stop, else clear, else quit", is_first=True),
+    Key("f1", "help", "F1", "help", is_first=True, row="help"),
+    Key("f2", "models", "F2", "models and drafts: choose, download", is_first=True, row="models"),
+    Key(
+        "f3,ctrl+r", "chats", "F3, Ctrl+R", "saved chats: search, go on", is_first=True, row="chats"
+    ),
+    Key("f4", "params", "F4", "system prompt, sampling, limits", is_first=True, row="params"),
+    Key("f5", "draft", "F5", "draft: off, on, auto (next answer)", is_first=True, row="draft"),
+    Key("f6", "tokens", "F6", "where each token came from", is_first=True, row="tokens"),
+    Key("f7", "panel", "F7", "side panel, from 100 columns on", is_first=True),
+    Key("f8", "log", "F8", "log of the engine", is_first=True),
+    Key("f9", "why", "F9", "why the last answer was fast or slow", is_first=True, row="why"),
+    Key("ctrl+t", "think", "Ctrl+T", "thinking on or off"),
+    Key("ctrl+o", "fold", "Ctrl+O", "fold or unfold the reasoning"),
+    Key("ctrl+n", "new", "Ctrl+N", "new chat"),
+    Key("pageup", "scroll('page_up')", "PgUp, PgDn", "scroll", is_first=True),
+    Key("pagedown", "scroll('page_down')", "", "", is_first=True),
+    Key("ctrl+up", "scroll('up')", "Ctrl+Up, Ctrl+Down", "scroll by a line", is_first=True),
+    Key("ctrl+down", "scroll('down')", "", "", is_first=True),
+    Key("ctrl+end", "scroll('end')", "Ctrl+End", "to the newest text", is_first=True),
+    Key("ctrl+p", "app.command_palette", "Ctrl+P", "everything, by name; themes", row="more"),
+    Key("ctrl+z", "suspend", "Ctrl+Z", "to the shell; fg comes back", is_first=True),
+    Key("ctrl+q", "leave", "Ctrl+Q", "quit", is_first=True),
+    Key("j,k", "step", "j, k", "next, previous turn", "turn"),
+    Key("y", "turn('copy')", "y", "copy the answer, raw", "turn"),
+    Key("Y", "turn('copy_code')", "Y", "copy its code; again: the next block", "turn"),
+    Key("e", "turn('edit')", "e", "edit the message, ask again", "turn"),
+    Key("r", "turn('regenerate')", "r", "answer again, as a branch", "turn"),
+    Key("left_square_bracket", "turn('branch_back')", "[ ]", "other branches", "turn"),
+    Key("right_square_bracket", "turn('branch_on')", "", "", "turn"),
+    Key("d", "turn('delete')", "d, u", "delete the turn; bring it back", "turn"),
+    Key("u", "turn('undo')", "", "", "turn"),
+    Key("w", "turn('why')", "w", "why: what was drafted, and what for", "turn"),
+    Key("question_mark", "screen.help", "?", "help", "turn"),
+)
+
+
+def bindings(where: Where) -> list[BindingType]:
+    """What a widget binds."""
+    scope = "screen." if where == "turn" else ""
+    return [
+        Binding(
+            key.keys,
+            key.action if "." in key.action else scope + key.action,
+            key.what,
+            show=False,
+            priority=key.is_first,
+            id=f"{where}.{key.action}",
+        )
+        for key in KEYS
+        if key.where == where and key.action != "step"
+    ]
+
+
+def keys_of(action: str) -> tuple[str, ...]:
+    """The keys of one action."""
+    return next(tuple(key.keys.split(",")) for key in KEYS if key.action == action)
+
+
+def key_row() -> str:
+    """The line at the bottom."""
+    shown = (f"{_short(key.shown)} {key.row}" for key in KEYS if key.row)
+    return " " + "  ".join(shown)
+
+
+def _short(shown: str) -> str:
+    return shown.split(",")[0].replace("Ctrl+", "^")

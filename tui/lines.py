@@ -8,8 +8,10 @@ from textual.content import Content
 
 from edgespec.api.types import Description
 from edgespec.chat.controller import ChatController, ContextUsage, LoadProgress, Turn
-from edgespec.chat.turns import ratio
-from edgespec.events import PromptProgress, Stats
+from edgespec.chat.turns import Reading, ratio
+from edgespec.events import Stats
+from edgespec.sizes import gigabytes
+from edgespec.store import PullProgress
 from edgespec.text.clean import clean
 
 from .glyphs import Glyphs
@@ -50,12 +52,19 @@ def thousands(n: int) -> str:
     return f"{n / 1000:.1f}k" if n < 9950 and n % 1000 >= 50 else f"{n / 1000:.0f}k"
 
 
-def header(chat: ChatController, width: int, glyphs: Glyphs) -> Content:
-    """Which models, how full the context is, what computes."""
+def header(
+    chat: ChatController, width: int, glyphs: Glyphs, *, fetched: float | None = None
+) -> Content:
+    """Which models, what of it is saved, how full the context is, what computes."""
+    badges = [] if fetched is None else [f"{glyphs.down} {fetched:.0%}"]
+    saved = chat.chats.state.word
+    if saved != "SAVED" and chat.chats.can_save:
+        badges.append(f"{saved}{' !' if saved == 'UNSAVED' else ''}")
+    badge = Content.styled("  ".join(badges) + "  " if badges else "", "bold $text-warning")
     if chat.description is None:
-        return spread(width, Content.styled("edgespec", "bold"))
+        return spread(width, Content.styled("edgespec", "bold"), badge)
     models = _models(chat.description, with_draft=width >= NARROW)
-    right = context_words(chat.usage, glyphs)
+    right = Content.assemble(badge, context_words(chat.usage, glyphs))
     if width >= NARROW:
         right = Content.assemble(right, f"  {chat.description.backend}")
     return spread(width, models, right, glyphs.ellipsis)
@@ -78,7 +87,7 @@ def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
     )
 
 
-def draft_words(chat: ChatController) -> Content:
+def draft_words(chat: ChatController, *, is_resting: bool = False) -> Content:
     """`draft ON model`, or OFF or NONE with the reason; nothing while it is not known.
 
     The reason why another drafter than the one hoped for is ON is told once, by a notice: here
@@ -90,7 +99,8 @@ def draft_words(chat: ChatController) -> Content:
     style = {"ON": "bold $text-success", "OFF": "bold $text-warning", "NONE": "bold"}[draft.word]
     words = Content.assemble("draft ", (draft.word, style))
     if draft.word == "ON":
-        return Content.assemble(words, f" {draft.name}")
+        resting = " (resting: plain is faster here)" if is_resting else ""
+        return Content.assemble(words, f" {draft.name}{resting}")
     return Content.assemble(words, f" ({clean(draft.note)})") if draft.note else words
 
 
@@ -131,31 +141,81 @@ def acceptance(stats: Stats, *, with_places: bool) -> Content:
 
 
 def speed(stats: Stats, glyphs: Glyphs) -> Content:
-    """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio without drafts or measured plain steps."""
+    """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio without drafts, a word while none is measured."""
     if stats.decode_tokens_per_s is None:
         return Content("")
     words = Content.styled(f"{stats.decode_tokens_per_s:.1f} tok/s", "bold")
     if (times := ratio(stats)) is not None:
         against = f"plain {stats.plain_tokens_per_s:.1f} = {times:.2f}{glyphs.times}"
-        words = Content.assemble(words, f"  {against}")
+        return Content.assemble(words, f"  {against}")
+    if stats.rounds and stats.plain_tokens_per_s is None:
+        return Content.assemble(words, f"  plain: measuring{glyphs.ellipsis}")
     return words
 
 
-def prefill(progress: PromptProgress, elapsed_s: float, glyphs: Glyphs) -> Content:
-    """`reading prompt ▓▓░░ 1,840/7,912 tok 23% · 410 tok/s · 15 s`; rates after a second."""
-    if not progress.total:
-        return Content(f"reading prompt{glyphs.ellipsis}")
-    fraction = progress.done / progress.total
-    words = f"reading prompt {bar(fraction, glyphs)} {progress.done:,}/{progress.total:,} tok"
+def prefill(reading: Reading | None, glyphs: Glyphs, what: str = "reading prompt") -> Content:
+    """`reading prompt ▓▓░░ 1,840/7,912 tok 23% · 410 tok/s · 15 s left · 96 cached`."""
+    if reading is None or not reading.total:
+        return Content(f"{what}{glyphs.ellipsis}")
+    fraction = reading.done / reading.total
+    words = f"{what} {bar(fraction, glyphs)} {reading.done:,}/{reading.total:,} tok"
     words += f" {fraction:.0%}"
-    fresh = progress.done - progress.cached
-    if elapsed_s >= 1 and fresh > 0:
-        rate = fresh / elapsed_s
-        left_s = (progress.total - progress.done) / rate
+    if reading.tokens_per_s and reading.left_s is not None:
+        rate, left_s = reading.tokens_per_s, reading.left_s
         words += f" {glyphs.dot} {rate:,.0f} tok/s {glyphs.dot} {left_s:.0f} s left"
-    if progress.cached:
-        words += f" {glyphs.dot} {progress.cached:,} cached"
+    if reading.cached:
+        words += f" {glyphs.dot} {reading.cached:,} cached"
     return Content(words)
+
+
+def fetching(name: str, progress: PullProgress | None, glyphs: Glyphs) -> Content:
+    """`fetching qwen3-14b ▓▓▓░░░░░ 34% · 3.10 of 9.00 GB · 41 MB/s · 2:24 left · from …`."""
+    if progress is None:
+        return Content(f"{clean(name)}: looking for it{glyphs.ellipsis}")
+    word = _PHASES.get(progress.phase, progress.phase)
+    parts, done, total = [f"{word} {clean(name)}"], progress.done_bytes, progress.total_bytes
+    if total:
+        parts[0] += f" {bar(done / total, glyphs, 16)} {done / total:.0%}"
+        parts.append(f"{gigabytes(done)} of {gigabytes(total)}")
+    elif done:
+        parts.append(gigabytes(done))
+    if progress.bytes_per_s and progress.phase == "download":
+        parts.append(f"{gigabytes(int(progress.bytes_per_s))}/s")
+        if total:
+            left_s = (total - done) / progress.bytes_per_s
+            parts.append(f"{int(left_s // 60)}:{int(left_s % 60):02} left")
+    elif progress.bytes_per_s == 0:
+        parts.append("no data for a while")
+    if progress.source:
+        parts.append(f"from {clean(progress.source)}")
+    return Content(f" {glyphs.dot} ".join(parts))
+
+
+_PHASES = {
+    "wait": "waiting for another process that fetches",
+    "download": "fetching",
+    "join": "joining",
+    "verify": "checking",
+}
+
+
+def spark(speeds: list[float], glyphs: Glyphs) -> str:
+    """A small curve: one sign for each part of the last minute."""
+    top, signs = max(speeds, default=0.0), glyphs.sparks
+    if not top:
+        return ""
+    return "".join(
+        signs[min(len(signs) - 1, int(speed / top * len(signs)))] if speed else " "
+        for speed in speeds
+    )
+
+
+def draft_len(turn: Turn) -> str:
+    """`k 7, mean 5.2`: the last draft's length and the average."""
+    if not turn.stats.rounds:
+        return ""
+    last = turn.last_round.step.drafted if turn.last_round is not None else 0
+    return f"k {last}, mean {turn.stats.drafted / turn.stats.rounds:.1f}"
 
 
 def loading(progress: LoadProgress, glyphs: Glyphs) -> Content:
@@ -168,18 +228,22 @@ def loading(progress: LoadProgress, glyphs: Glyphs) -> Content:
 
 _ENDS = {
     "length": "max tokens reached",
-    "context_full": "context full: /new starts a new chat",
+    "context_full": "the context is full",
     "cancelled": "stopped",
 }
 
 
-def turn_end(turn: Turn, glyphs: Glyphs) -> Content:
+def turn_end(
+    turn: Turn, glyphs: Glyphs, branch: tuple[int, int] = (1, 1), *, is_left_out: bool = False
+) -> Content:
     """`41.8 tok/s · 2.06× plain · first 0.31 s · 186 tok · accept 61% (132/216)`."""
     stats, parts = turn.stats, []
+    if branch[1] > 1:
+        parts.append(f"branch {branch[0]}/{branch[1]} [ ]")
+    if is_left_out:
+        parts.append("[the model does not see this any more]")
     if turn.status == "queued":
-        parts.append("[waits for the model; Esc takes it back]")
-    if turn.is_replaced:
-        parts.append("[replaced]")
+        parts.append("[waits; Esc takes it back]")
     if turn.status == "stopped":
         parts.append("[stopped]")
     elif end := _ENDS.get(stats.finish_reason or ""):

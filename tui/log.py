@@ -1,10 +1,12 @@
 """The scrolling conversation: turns and notices; follows the end until a person scrolls up."""
 
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from edgespec.chat.controller import Turn
@@ -13,33 +15,61 @@ from .glyphs import Glyphs
 from .turn import TurnView
 
 MAX_TURNS = 40
-"""Views kept: laying out more makes every update slower."""
+"""Views kept at the end: laying out more makes every update slower."""
+TURNS_AT_ONCE = 20
+"""Earlier turns that are brought back when a person scrolls to the top."""
 
 
 class ChatLog(VerticalScroll):
-    """The conversation; the newest `MAX_TURNS` turns of it."""
+    """The conversation: its newest turns, earlier ones when a person asks for them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", "Down", show=False),
-        Binding("k", "scroll_up", "Up", show=False),
+        Binding("j", "step(1)", show=False),
+        Binding("k", "step(-1)", show=False),
     ]
 
     def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__(id="log")
+        super().__init__(id="log", can_focus=False)
         self._glyphs = glyphs
-        self._n_dropped = 0
+        self._earlier: list[Turn] = []
+        """Turns without a view, oldest first."""
+        self._more = Static(markup=False, classes="notice", id="earlier")
+        self._is_growing_up = False
+        self.decorate: Callable[[TurnView], None] = lambda view: None
+        """Called with every new view."""
 
     def on_mount(self) -> None:
         """Follow the end."""
         self.anchor()
 
+    @property
+    def turns(self) -> list[Turn]:
+        """Everything shown, with or without a view."""
+        return [*self._earlier, *(view.turn for view in self.views)]
+
+    @property
+    def views(self) -> list[TurnView]:
+        """The turns that have a view, oldest first."""
+        return list(self.query_children(TurnView))
+
     async def add_turn(self, turn: Turn) -> TurnView:
         """Show a new turn at the end, whatever a person looked at before."""
-        view = TurnView(turn, self._glyphs)
+        view = self._new_view(turn)
         await self.mount(view)
         await self._drop_oldest()
         self.anchor()
         return view
+
+    async def show(self, turns: Sequence[Turn]) -> None:
+        """Show another conversation in place of this one."""
+        await self.clear()
+        self._earlier = list(turns[:-TURNS_AT_ONCE])
+        views = [self._new_view(turn) for turn in turns[-TURNS_AT_ONCE:]]
+        await self.mount_all(views)
+        for view in views:
+            view.finish()
+        await self._tell_earlier()
+        self.anchor()
 
     async def add_notice(self, words: str | Content, *, is_error: bool = False) -> None:
         """Show a text that is not part of the conversation."""
@@ -49,7 +79,7 @@ class ChatLog(VerticalScroll):
 
     async def clear(self) -> None:
         """Forget what was shown."""
-        self._n_dropped = 0
+        self._earlier.clear()
         await self.remove_children()
 
     @property
@@ -57,12 +87,67 @@ class ChatLog(VerticalScroll):
         """Whether a person scrolled away from the end."""
         return self.max_scroll_y - max(0, self.scroll_y) > 2
 
+    def action_step(self, by: int) -> None:
+        """Select the turn before or after."""
+        views, focused = self.views, self.screen.focused
+        at = views.index(focused) + by if focused in views else len(views) - 1
+        if views and 0 <= at < len(views):
+            views[at].focus()
+        elif at < 0:
+            self.run_worker(self.bring_back(), exclusive=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """At the top: bring back what was before."""
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < 1 and old_value > new_value and self._earlier:
+            self.run_worker(self.bring_back(), exclusive=True)
+
+    async def bring_back(self) -> None:
+        """Show some of the earlier turns, without moving what is on screen."""
+        if self._is_growing_up or not self._earlier:
+            return
+        self._is_growing_up = True
+        try:
+            turns = self._earlier[-TURNS_AT_ONCE:]
+            del self._earlier[-TURNS_AT_ONCE:]
+            views, first = [self._new_view(turn) for turn in turns], self._first_turn()
+            before_y = self.virtual_size.height
+            self.release_anchor()
+            await self.mount_all(views, before=first)
+            for view in views:
+                view.finish()
+            await self._tell_earlier()
+            self.call_after_refresh(self._stay_at, before_y)
+        finally:
+            self._is_growing_up = False
+
+    def _stay_at(self, before_y: int) -> None:
+        grown = self.virtual_size.height - before_y
+        self.scroll_to(y=self.scroll_y + grown, animate=False, force=True)
+
+    def _new_view(self, turn: Turn) -> TurnView:
+        view = TurnView(turn, self._glyphs)
+        self.decorate(view)
+        return view
+
+    def _first_turn(self) -> Widget | int:
+        return next(iter(self.query_children(TurnView)), 0)
+
     async def _drop_oldest(self) -> None:
-        views = list(self.query_children(TurnView))
+        views = self.views
         if len(views) <= MAX_TURNS:
             return
         last = self.children.index(views[-MAX_TURNS])
-        self._n_dropped += sum(isinstance(c, TurnView) for c in self.children[:last])
-        await self.remove_children(list(self.children[:last]))
-        words = f"{self._n_dropped} earlier turns are not shown; the model still knows them"
-        await self.mount(Static(words, markup=False, classes="notice"), before=0)
+        gone = list(self.children[:last])
+        self._earlier += [child.turn for child in gone if isinstance(child, TurnView)]
+        await self.remove_children(gone)
+        await self._tell_earlier()
+
+    async def _tell_earlier(self) -> None:
+        if self._more.is_attached:
+            await self._more.remove()
+        if self._earlier:
+            n = len(self._earlier)
+            words = f"{self._glyphs.up} {n} earlier turn{'s' * (n > 1)}: scroll up"
+            self._more = Static(words, markup=False, classes="notice", id="earlier")
+            await self.mount(self._more, before=0)

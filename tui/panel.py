@@ -3,29 +3,35 @@
 from textual.content import Content
 from textual.widgets import Static
 
-from edgespec.chat.controller import ChatController
+from edgespec.chat.controller import ChatController, Turn
 from edgespec.chat.turns import ratio
 from edgespec.events import Stats
 from edgespec.text.clean import clean
 
 from . import lines
 from .glyphs import Glyphs
+from .live import WINDOW_S, Live
 
 BAR_WIDTH = 14
 MAX_PLACES = 8
+CURVE_WIDTH = 20
 
 
 class SpecPanel(Static):
     """What drafting gives, in figures that can be added up."""
 
-    def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
+    def __init__(self, chat: ChatController, glyphs: Glyphs, pulse: Live) -> None:
         super().__init__(id="panel")
-        self._chat, self._glyphs = chat, glyphs
+        self._chat, self._glyphs, self._pulse = chat, glyphs, pulse
 
     def render(self) -> Content:
         """A column of lines."""
         turn = next((t for t in reversed(self._chat.turns) if t.stats.passes), None)
-        head = Content.assemble(("SPECULATIVE  ", "bold"), lines.draft_words(self._chat), "\n\n")
+        head = Content.assemble(
+            ("SPECULATIVE  ", "bold"),
+            lines.draft_words(self._chat, is_resting=self._pulse.is_resting),
+            "\n\n",
+        )
         draft = self._chat.draft
         note = f"\n\nnote: {clean(draft.note)}" if draft.word == "ON" and draft.note else ""
         if turn is None:
@@ -33,8 +39,10 @@ class SpecPanel(Static):
         round_words = lines.last_round(turn, self._glyphs)
         if round_words.plain:
             head = Content.assemble(head, "last round\n", round_words, "\n\n")
-        figures = (*_places(turn.stats, self._glyphs), _figures(turn.stats, self._glyphs))
-        return Content.assemble(head, *figures, (note, "$text-muted"))
+        figures = (*_places(turn.stats, self._glyphs), _figures(turn, self._glyphs))
+        curve = lines.spark(self._pulse.speeds(CURVE_WIDTH), self._glyphs)
+        speeds = f"\n{WINDOW_S:.0f} s       {curve}" if curve else ""
+        return Content.assemble(head, *figures, speeds, (note, "$text-muted"))
 
 
 def _places(stats: Stats, glyphs: Glyphs) -> list[str]:
@@ -46,21 +54,25 @@ def _places(stats: Stats, glyphs: Glyphs) -> list[str]:
     return [*rows, "\n"] if rows else []
 
 
-def _figures(stats: Stats, glyphs: Glyphs) -> str:
-    rows: list[tuple[str, str]] = []
+def _figures(turn: Turn, glyphs: Glyphs) -> str:
+    stats, rows = turn.stats, list[tuple[str, str]]()
     if stats.acceptance_rate is not None:
         judged = stats.accepted + stats.rejected
         rows.append(("accept", f"{stats.acceptance_rate:.0%} ({stats.accepted}/{judged})"))
         rounds = "1 round" if stats.rounds == 1 else f"{stats.rounds} rounds"
+        rows.append(("length", lines.draft_len(turn)))
         rows.append(("tok/round", f"{stats.mean_acceptance_length:.2f} in {rounds}"))
     if stats.decode_tokens_per_s is not None:
         rows.append(("speed", f"{stats.decode_tokens_per_s:.1f} tok/s"))
     if (times := ratio(stats)) is not None:
         against = f"{stats.plain_tokens_per_s:.1f} tok/s = {times:.2f}{glyphs.times}"
         rows.append(("plain", against))
+    elif stats.rounds and stats.plain_tokens_per_s is None:
+        rows.append(("plain", f"measuring{glyphs.ellipsis}"))
     if stats.passes:
         rows.append(("draft", f"{1000 * stats.draft_s / stats.passes:.1f} ms/step"))
         rows.append(("target", f"{1000 * stats.target_s / stats.passes:.1f} ms/step"))
+        rows.append(("verify", f"{1000 * stats.verify_s / stats.passes:.1f} ms/step"))
     rows.append(("prompt", f"{stats.prompt_tokens} tok, {stats.cached_tokens} cached"))
     if stats.ttft_s is not None:
         rows.append(("first", f"{stats.ttft_s:.2f} s"))

@@ -6,7 +6,9 @@ from textual.widgets import TextArea
 
 from edgespec.chat.commands import completions
 
-NEWLINE_KEYS = ("ctrl+j", "newline", "alt+enter", "shift+enter")
+from .keys import keys_of
+
+NEWLINE_KEYS = keys_of("break_line")
 
 
 class Prompt(TextArea):

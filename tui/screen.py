@@ -1,252 +1,263 @@
-"""The chat screen: what a person does, and the loop that draws what the conversation tells.
+"""The chat screen: its parts, the loop that draws what the conversation tells, sending.
 
-Owns no conversation: `ChatController` does. The loop drains it, draws once, and rests at least
-four times as long as drawing took, so the UI never takes more than a fifth of a core.
+Owns no conversation: `ChatController` does. What the keys do is in `actions`.
 """
 
 import asyncio
-import os
 import time
+from contextlib import suppress
 
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
-from textual.screen import Screen
 from textual.widgets import Static
 
-from edgespec.chat.commands import (
-    Command,
-    Outcome,
-    Unknown,
-    completions,
-    draft_sentence,
-    parse,
-    run,
-)
+from edgespec.chat.commands import Command, Outcome, Unknown, completions, parse, run
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
 from . import keys
-from .clipboard import copy
+from .actions import ChatActions
 from .feed import Feed
+from .full import FullScreen
 from .glyphs import Glyphs
-from .help import HelpScreen
 from .log import ChatLog
+from .pace import Pace
 from .panel import SpecPanel
 from .prompt import Prompt
+from .shelf import Models
 from .strip import HeaderBar, SpecStrip
 from .turn import TurnView, error_words
 
-MIN_INTERVAL_S, MAX_INTERVAL_S = 1 / 12, 1 / 2
-INTERRUPTED = 130
-QUIT_AGAIN_S = 2.0
+IDLE_S = 0.5
+"""So often an idle chat looks for news of what is saved."""
+FIGURES_S = 0.4
+"""Figures that change faster cannot be read."""
 MAX_COMPLETIONS = 6
+_TOLD = ("", "follow", "opened", "edit")
+"""What a command says is shown with these effects; the others are seen."""
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(ChatActions):
     """One conversation."""
 
     HORIZONTAL_BREAKPOINTS = keys.WIDTHS
     VERTICAL_BREAKPOINTS = keys.HEIGHTS
-    BINDINGS = keys.BINDINGS
+    BINDINGS = keys.bindings("chat")
 
-    def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
+    def __init__(self, chat: ChatController, glyphs: Glyphs, models: Models) -> None:
         super().__init__()
-        self._chat, self._glyphs = chat, glyphs
-        self._log = ChatLog(glyphs)
-        self._prompt = Prompt()
-        self._chrome = (HeaderBar(chat, glyphs), SpecPanel(chat, glyphs))
-        self._strip = SpecStrip(chat, glyphs)
+        self.chat, self.glyphs, self.models = chat, glyphs, models
+        self.log_view = ChatLog(glyphs)
+        self.log_view.decorate = self.decorate
+        self.feed = Feed(chat, self.log_view)
+        self.prompt = Prompt()
+        self._header = HeaderBar(chat, glyphs, models)
+        self._panel = SpecPanel(chat, glyphs, self.feed.pulse)
+        self._strip = SpecStrip(chat, glyphs, self.feed.pulse)
         self._commands = Static(markup=False, id="commands")
-        self.feed = Feed(chat, self._log)
         self._has_work = asyncio.Event()
-        self._interrupted_s = 0.0
+        self._figures_s = 0.0
+        self._state = ""
+        self.flush_costs_s: list[float] = []
+        """CPU seconds of each drawing during the last answer."""
 
     def compose(self) -> ComposeResult:
         """The whole screen, and a line for terminals too small for it."""
-        header, panel = self._chrome
         yield Static("terminal too small (need 40 x 10); the answer goes on", id="too-small")
         with Vertical(id="all"):
-            yield header
+            yield self._header
             with Horizontal(id="body"):
-                yield self._log
-                yield panel
+                yield self.log_view
+                yield self._panel
             yield self._strip
             yield self._commands
-            yield self._prompt
-            yield Static(keys.KEY_ROW, id="keys", markup=False)
+            yield self.prompt
+            yield Static(keys.key_row(), id="keys", markup=False)
 
-    def on_mount(self) -> None:
-        """Typing may begin at once."""
+    async def on_mount(self) -> None:
+        """Typing may begin at once; a chat that was opened is there already."""
         self._commands.display = False
-        self._prompt.focus()
-        self._refresh_chrome()
+        self.prompt.focus()
+        await self.show_turns()
         self._draw_updates()
+        if self.models.must_choose:
+            self.action_models()
 
     def on_resize(self, event: Resize) -> None:
         """The chrome's lines are made for a width; a prompt that was hidden has lost the focus."""
-        self.call_after_refresh(self._refresh_chrome)
+        self.call_after_refresh(self.refresh_chrome)
         if self.focused is None:
-            self.call_after_refresh(self._prompt.focus)
+            self.call_after_refresh(self.prompt.focus)
+
+    # Drawing
 
     @work(group="draw", exclusive=True)
     async def _draw_updates(self) -> None:
-        interval_s, used_s = MIN_INTERVAL_S, time.thread_time()
+        pace = Pace(time.thread_time)
         while True:
-            if not self._chat.is_busy:
+            if not self.chat.is_busy:
                 self._has_work.clear()
-                await self._has_work.wait()
-            await asyncio.sleep(interval_s)
-            returned = await self.feed.draw(self._chat.drain())
-            if returned and not self._prompt.text:  # never over what is being written
-                self._prompt.put(returned)
-            self._refresh_chrome()
-            # The thread's time, because Textual lays out and paints after this returns.
-            cost_s, used_s = time.thread_time() - used_s, time.thread_time()
-            interval_s = min(MAX_INTERVAL_S, max(MIN_INTERVAL_S, 4 * cost_s))
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._has_work.wait(), IDLE_S)
+                pace.woke()
+            await asyncio.sleep(pace.rest_s)
+            was_busy, updates = self.chat.is_busy, self.chat.drain()
+            updates += self.chat.drain()  # what applying those told
+            if not updates and not was_busy:
+                continue
+            if returned := await self.feed.draw(updates):
+                self.give_back(returned)
+            self._refresh_figures()
+            self.flush_costs_s.append(pace.drawn())
+            if self.chat.full is not None and not isinstance(self.app.screen, FullScreen):
+                self.choose_way_out()
 
-    def _refresh_chrome(self) -> None:
-        for widget in (*self._chrome, self._strip):
+    def _refresh_figures(self) -> None:
+        now_s = time.monotonic()
+        if self._state != self.chat.state or now_s - self._figures_s >= FIGURES_S:
+            self._figures_s = now_s
+            self.refresh_chrome()
+
+    def refresh_chrome(self) -> None:
+        """Draw everything around the conversation again."""
+        self._state = self.chat.state
+        for widget in (self._header, self._panel, self._strip):
             widget.refresh()
-        can_stop = self._chat.is_answering and self._chat.state != "STOPPING"
-        self._prompt.border_subtitle = self._chat.state + ("  Esc stops" if can_stop else "")
-        more = f"{self._glyphs.down} more below, Ctrl+End"
-        self._prompt.border_title = more if self._log.has_more_below else ""
+        can_stop = self.chat.is_answering and self.chat.state != "STOPPING"
+        self.prompt.border_subtitle = self.chat.state + ("  Esc stops" if can_stop else "")
+        more = f"{self.glyphs.down} more below, Ctrl+End"
+        title = more if self.log_view.has_more_below else ""
+        if self.editing is not None:
+            title = "another question in place of the selected one; Esc gives up"
+        self.prompt.border_title = title
+
+    def wake(self) -> None:
+        """There is something to draw."""
+        self.flush_costs_s.clear()
+        self._has_work.set()
+        self.refresh_chrome()
+
+    async def show_turns(self) -> None:
+        """Show the conversation's branch as it is now."""
+        turns, log = self.chat.turns, self.log_view
+        shown = log.turns
+        if turns[: len(shown)] == shown:
+            for turn in turns[len(shown) :]:
+                await log.add_turn(turn)
+        elif shown[: len(turns)] == turns:
+            for turn in shown[len(turns) :]:
+                await self.feed.take_back(turn)
+        else:
+            self.feed.forget()
+            await log.show(turns)
+        for turn in turns:
+            if turn.status in ("queued", "running"):
+                await self.feed.begin(turn)
+        for view in log.views:
+            self.decorate(view)
+            view.refresh_end()
+        self.wake()
+
+    def decorate(self, view: TurnView) -> None:
+        """Tell a view what stands beside its turn and whether the model still sees it."""
+        siblings = self.chat.branches.siblings(view.turn)
+        if view.turn in siblings and len(siblings) > 1:
+            view.branch = (siblings.index(view.turn) + 1, len(siblings))
+        else:
+            view.branch = (1, 1)
+        view.is_left_out = view.turn in self.chat.conversation.left_out
+        view.shows_tokens = self.shows_tokens
+
+    # Sending
 
     async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Send, or do what a command says."""
         parsed = parse(message.text)
         if isinstance(parsed, Unknown):
-            await self._log.add_notice(clean(parsed.sentence), is_error=True)
+            await self.log_view.add_notice(clean(parsed.sentence), is_error=True)
             return
-        if not isinstance(parsed, Command) and not self._chat.can_send:
-            what = "stops the answer" if self._chat.is_answering else "takes back what waits"
-            self.notify(f"still busy: Esc {what}; your text stays here", timeout=4)
+        if not isinstance(parsed, Command) and not self.chat.can_queue:
+            words = "a message waits already: Esc takes it back; your text stays here"
+            self.notify(words, timeout=4)
             return
-        self._prompt.remember(message.text)
-        self._prompt.text = ""
+        self.prompt.remember(message.text)
+        self.prompt.text = ""
         if isinstance(parsed, Command):
-            await self._do(parsed)
+            await self.do(parsed)
         else:
-            await self._begin(self._chat.send(parsed.text))
+            await self._send(parsed.text)
 
-    async def _begin(self, turn: Turn) -> None:
-        self._strip.turn_started()
-        await self.feed.begin(turn)
-        self._has_work.set()
-        self._refresh_chrome()
+    async def _send(self, text: str) -> None:
+        turn, self.editing = self.editing, None
+        if turn is not None:
+            self.chat.edit(turn, text)
+        else:
+            self.chat.send(text)
+        await self.show_turns()
 
-    async def _do(self, command: Command) -> None:
+    async def do(self, command: Command) -> None:
+        """Do what a command says, and what follows on the screen."""
         try:
-            outcome = run(self._chat, command)
+            outcome = run(self.chat, command)
         except EdgespecError as error:
-            await self._log.add_notice(error_words(error), is_error=True)
+            await self.log_view.add_notice(error_words(error), is_error=True)
             return
         await self._follow(outcome)
-        self._refresh_chrome()
+        self.refresh_chrome()
 
     async def _follow(self, outcome: Outcome) -> None:
+        is_sent = outcome.effect == "sent"
+        if self.log_view.turns != self.chat.turns or is_sent:
+            await self.show_turns()
+        if outcome.text and outcome.effect in _TOLD:
+            await self.log_view.add_notice(clean(outcome.text))
         match outcome.effect:
             case "quit":
-                self.app.exit(0)
+                self.action_leave()
+            case "edit":
+                self.editing = outcome.turn
+                self.prompt.put(outcome.payload)
+                self.prompt.focus()
+            case "opened":
+                await self.log_view.show(self.chat.turns)
+                await self.show_turns()
+            case "follow":
+                self.wake()
             case "help":
                 self.action_help()
-            case "cleared":
-                self.feed.forget()
-                await self._log.clear()
-                self._prompt.focus()
             case "copy":
-                send, environ = self.app.copy_to_clipboard, dict(os.environ)
-                said = await asyncio.to_thread(copy, outcome.payload, send, environ)
-                await self._log.add_notice(said)
-            case "sent":
-                for view in self._log.query(TurnView):
-                    view.refresh_end()
-                assert outcome.turn is not None
-                await self._begin(outcome.turn)
+                await self.copy(outcome.payload)
+            case "cleared":
+                self.prompt.focus()
             case _:
-                await self._log.add_notice(clean(outcome.text))
+                pass
 
     def on_text_area_changed(self) -> None:
         """Show which commands the text may become."""
-        entries = completions(self._prompt.text)
+        entries = completions(self.prompt.text)
         rows = [f" {entry.usage:<26}{entry.summary}" for entry in entries[:MAX_COMPLETIONS]]
         if len(entries) > MAX_COMPLETIONS:
-            rows[-1] = f" {self._glyphs.ellipsis} /help lists them all"
+            rows[-1] = f" {self.glyphs.ellipsis} /help lists them all"
         self._commands.update("\n".join(rows))
         self._commands.display = bool(rows)
 
-    async def action_escape(self) -> None:
-        """Take back a message that waits, stop the answer, else go to the prompt."""
-        if waiting := self._chat.withdraw():
-            await self.feed.take_back()
-            if not self._prompt.text:
-                self._prompt.put(waiting)
-        elif self._chat.stop():
-            self._refresh_chrome()
-        else:
-            self._prompt.focus()
+    @work(exclusive=True, group="full")
+    async def choose_way_out(self) -> None:
+        """The context is full: a person says what becomes of the message."""
+        full = self.chat.full
+        assert full is not None
+        kind = await self.app.push_screen_wait(FullScreen(full))
+        try:
+            self.chat.choose(kind)
+        except EdgespecError as error:
+            await self.log_view.add_notice(error_words(error), is_error=True)
+            return
+        await self.show_turns()
+        self.wake()
 
-    def action_interrupt(self) -> None:
-        """Copy the selection, else stop, else clear the prompt, else quit at the second time."""
-        if selected := self._prompt.selected_text or self.get_selected_text():
-            self.app.copy_to_clipboard(selected)
-            self.clear_selection()
-            self.notify("sent to the terminal's clipboard", timeout=2)
-        elif self._chat.stop():
-            self._refresh_chrome()
-        elif self._prompt.text:
-            self._prompt.text = ""
-        elif time.monotonic() - self._interrupted_s < QUIT_AGAIN_S:
-            self.app.exit(INTERRUPTED, return_code=INTERRUPTED)
-        else:
-            self._interrupted_s = time.monotonic()
-            self.notify("Ctrl+C again quits", timeout=QUIT_AGAIN_S)
-
-    def action_help(self) -> None:
-        """Show keys and commands."""
-        self.app.push_screen(HelpScreen())
-
-    def action_draft(self) -> None:
-        """Draft, or not, from the next answer on."""
-        self._chat.toggle_draft()
-        self.notify(clean(draft_sentence(self._chat)), timeout=3, markup=False)
-        self._refresh_chrome()
-
-    def action_think(self) -> None:
-        """Think, or not, from the next answer on."""
-        outcome = run(self._chat, Command("think", "off" if self._chat.is_thinking_on else "on"))
-        self.notify(clean(outcome.text), timeout=3, markup=False)
-
-    async def action_new(self) -> None:
-        """Start a new chat."""
-        await self._do(Command("new", ""))
-
-    def action_fold(self) -> None:
-        """Fold all reasoning if any is open, else unfold all."""
-        folds = [view.think for view in self._log.query(TurnView) if view.turn.reasoning]
-        is_any_open = any(not fold.is_folded for fold in folds)
-        for fold in folds:
-            fold.fold(is_any_open)
-
-    def action_panel(self) -> None:
-        """Show or hide the side panel."""
-        self.toggle_class("-no-panel")
-        self.call_after_refresh(self._refresh_chrome)
-
-    def action_scroll(self, where: str) -> None:
-        """Scroll the conversation from the prompt."""
-        match where:
-            case "page_up":
-                self._log.scroll_page_up()
-            case "page_down":
-                self._log.scroll_page_down()
-            case "up":
-                self._log.scroll_up()
-            case "down":
-                self._log.scroll_down()
-            case _:
-                self._log.anchor()
-        self.call_after_refresh(self._refresh_chrome)
+    def last_answer(self) -> Turn | None:
+        """The turn that was answered last."""
+        return next((turn for turn in reversed(self.chat.turns) if turn.text), None)

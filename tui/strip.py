@@ -1,16 +1,14 @@
 """The header line and the two live lines above the prompt."""
 
-import time
-from collections.abc import Callable
-
 from textual.content import Content
 from textual.widgets import Static
 
 from edgespec.chat.controller import ChatController
-from edgespec.events import PromptProgress
 
 from . import lines
 from .glyphs import Glyphs
+from .live import Live
+from .shelf import Models
 
 WITH_PLACES = 84
 """Columns from which the strip has room for the acceptance by place."""
@@ -19,34 +17,28 @@ WITH_PLACES = 84
 class HeaderBar(Static):
     """Models, context, backend."""
 
-    def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
+    def __init__(self, chat: ChatController, glyphs: Glyphs, models: Models) -> None:
         super().__init__(id="header")
-        self._chat, self._glyphs = chat, glyphs
+        self._chat, self._glyphs, self._models = chat, glyphs, models
 
     def render(self) -> Content:
         """One line as wide as the terminal."""
-        return lines.header(self._chat, self.size.width, self._glyphs)
+        fetched = self._models.fraction
+        return lines.header(self._chat, self.size.width, self._glyphs, fetched=fetched)
 
 
 class SpecStrip(Static):
     """What the drafter and the engine are doing now."""
 
-    def __init__(
-        self, chat: ChatController, glyphs: Glyphs, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, chat: ChatController, glyphs: Glyphs, pulse: Live) -> None:
         super().__init__(id="strip")
-        self._chat, self._glyphs, self._clock = chat, glyphs, clock
-        self._started_s = clock()
-
-    def turn_started(self) -> None:
-        """Measure the prompt's speed from now."""
-        self._started_s = self._clock()
+        self._chat, self._glyphs, self._pulse = chat, glyphs, pulse
 
     def render(self) -> Content:
         """Two lines as wide as the terminal; one where the side panel shows the rest."""
         chat, glyphs, doing = self._chat, self._glyphs, self._doing()
         turn = next((t for t in reversed(chat.turns) if t.stats.passes), None)
-        draft = lines.draft_words(chat)
+        draft = lines.draft_words(chat, is_resting=self._pulse.is_resting)
         if turn is None and self.size.height == 1:
             return self._rows((doing, draft))
         if turn is None:
@@ -57,9 +49,11 @@ class SpecStrip(Static):
         if self.size.height == 1:
             return self._rows((doing if doing.plain else speed, draft))
         per_round = stats.mean_acceptance_length
-        right = Content(f"{per_round:.2f} tok/round" if per_round else "")
+        right = f"{per_round:.2f} tok/round" if per_round else ""
+        if per_round and self.size.width >= WITH_PLACES:
+            right = f"{lines.draft_len(turn)}  {right}"
         top = (Content.assemble(draft, "  ", lines.last_round(turn, glyphs)), accepted)
-        return self._rows(top, (doing, Content("")) if doing.plain else (speed, right))
+        return self._rows(top, (doing, Content("")) if doing.plain else (speed, Content(right)))
 
     def _rows(self, *rows: tuple[Content, Content]) -> Content:
         width, ellipsis = self.size.width, self._glyphs.ellipsis
@@ -72,10 +66,13 @@ class SpecStrip(Static):
             case "BOOT" | "LOADING":
                 return lines.loading(chat.progress, glyphs)
             case "PREFILL":
-                progress = chat.turns[-1].progress or PromptProgress(0, 0, 0)
-                return lines.prefill(progress, self._clock() - self._started_s, glyphs)
+                return lines.prefill(chat.reading, glyphs)
+            case "SUMMARISING":
+                return lines.prefill(chat.reading, glyphs, "summarising")
+            case "FULL":
+                return Content.styled("the context is full: choose what to do", "bold")
             case "THINKING":
-                turn = chat.turns[-1]
+                turn = next((t for t in chat.turns if t.status == "running"), chat.turns[-1])
                 words = f"thinking{glyphs.ellipsis} {turn.stats.decode_s:.1f} s"
                 return Content(f"{words} {glyphs.dot} {turn.reasoning_tokens} tok")
             case "READY" if not chat.turns:

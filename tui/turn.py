@@ -1,21 +1,37 @@
-"""One turn on screen: the message, the folded reasoning, the answer, a line of figures."""
+"""One turn on screen: the message, the folded reasoning, the answer, a line of figures.
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
+One widget with lines, not a tree: a widget for each paragraph costs a millisecond or more to make
+and to lay out, which is what a whole step of a small model takes.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.binding import BindingType
 from textual.content import Content
-from textual.events import Click
-from textual.widgets import Static
+from textual.events import Click, MouseMove
+from textual.geometry import Region, Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
 
 from edgespec.chat.controller import Turn
 from edgespec.errors import EdgespecError
+from edgespec.events import TokenText
 from edgespec.text.clean import clean
 
 from . import lines
-from .answer import Answer
+from .blocks import Text
+from .document import Document
 from .glyphs import Glyphs
+from .keys import bindings
+from .provenance import TokenLines, about, legend
 
 TAIL_CHARS = 1200
-"""Of growing reasoning only so much is laid out again at each update."""
+"""Of growing reasoning only so much is shown at each update."""
+MAX_SAID = 8
+_BLANK = Content("")
 
 
 def error_words(error: EdgespecError) -> Content:
@@ -24,112 +40,209 @@ def error_words(error: EdgespecError) -> Content:
     return Content.assemble(words, f"\n{clean(error.hint)}") if error.hint else words
 
 
-class ThinkFold(Vertical):
-    """Reasoning: its tail while the model thinks, folded once it answers."""
+class TurnView(Widget, can_focus=True):
+    """Draws a `Turn`; `sync` brings it up to date, `finish` draws it for good."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("turn")
 
     def __init__(self, turn: Turn, glyphs: Glyphs) -> None:
-        super().__init__(classes="think")
-        self._turn, self._glyphs = turn, glyphs
-        self.is_folded = False
-        self._head = Static(markup=False, classes="think-head")
-        self._body = Static(markup=False, classes="think-body")
+        super().__init__(classes="turn")
+        self.turn, self._glyphs = turn, glyphs
+        self.is_folded = bool(turn.text)
+        self.shows_tokens = False
+        self.branch = (1, 1)
+        """Which of how many branches this turn is."""
+        self.is_left_out = False
+        """The model does not see it any more."""
+        self.tokens: list[TokenText] = []
+        """Of the answer, without the reasoning."""
+        label = f"you {glyphs.prompt} "
+        self._user = Text(Content.assemble((label, "bold $text-accent"), clean(turn.prompt)))
+        self._reasoning = (-1, Text(""))
+        self.document = Document(glyphs)
+        self._token_lines = TokenLines(glyphs)
+        self._n_fed = 0
+        self._said: dict[str, Text] = {}
+        self._lines: list[Content] = []
+        self._fold_at = -1
+        self._strips: dict[int, Strip] = {}
+        self._drawn_as: object = None
 
-    def compose(self) -> ComposeResult:
-        """A head to click on, and the text."""
-        yield self._head
-        yield self._body
+    # What is shown
 
-    def refresh_text(self, *, is_growing: bool) -> None:
-        """Show the reasoning so far."""
-        turn, glyphs = self._turn, self._glyphs
+    def sync(self) -> None:
+        """Draw what came since the last call."""
+        turn = self.turn
+        if len(turn.text) > self._n_fed:
+            if not self._n_fed:
+                self.is_folded = True
+            self.document.feed(turn.text[self._n_fed :])
+            self._n_fed = len(turn.text)
+        self._redraw()
+
+    def finish(self) -> None:
+        """Draw the whole turn, its figures and its error."""
+        self.sync()
+        self._n_fed = len(self.turn.text)
+        self.document.finish(self.turn.text, self._code_theme())
+        if self.turn.reasoning and not self.turn.text:
+            self.is_folded = False
+        self._redraw()
+
+    def refresh_end(self) -> None:
+        """Draw it again: something about the turn changed."""
+        self._redraw()
+
+    def fold(self, is_folded: bool) -> None:
+        """Fold or unfold the reasoning."""
+        self.is_folded = is_folded
+        self._redraw()
+
+    def show_tokens(self, is_on: bool) -> None:
+        """Where each token came from, in place of the markdown."""
+        self.shows_tokens = is_on
+        self._redraw()
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether it is known where the tokens came from; not so for a turn of an earlier day."""
+        return bool(self.tokens)
+
+    def _made_lines(self, width: int) -> list[Content]:
+        turn = self.turn
+        made = [*self._user.lines(width)]
+        self._fold_at = -1
+        if turn.reasoning:
+            made.append(_BLANK)
+            self._fold_at = len(made)
+            made += [line for text in self._think() for line in text.lines(width)]
+        if turn.text:
+            made.append(_BLANK)
+            if self.shows_tokens and self.has_tokens:
+                made += [*self._words(legend(self._glyphs)).lines(width), _BLANK]
+                self._token_lines.feed(self.tokens[self._token_lines.n_tokens :])
+                made += self._token_lines.lines(width)
+            else:
+                made += self.document.lines(width)
+        if turn.error is not None:
+            made += [_BLANK, *self._words(error_words(turn.error)).lines(width)]
+        end = lines.turn_end(turn, self._glyphs, self.branch, is_left_out=self.is_left_out)
+        if end.plain:
+            made += [_BLANK, *self._words(end.stylize("$text-muted")).lines(width)]
+        return made
+
+    def _think(self) -> list[Text]:
+        turn, glyphs = self.turn, self._glyphs
         sign = glyphs.folded if self.is_folded else glyphs.unfolded
+        is_growing = turn.status == "running" and not turn.text
         if is_growing:
             words = f"{sign} thinking{glyphs.ellipsis} {glyphs.dot} {turn.reasoning_tokens} tok"
         else:
             spent = f"{turn.reasoning_s:.1f} s {glyphs.dot} {turn.reasoning_tokens} tok"
             words = f"{sign} thought for {spent}  (Ctrl+O)"
-        self._head.update(words)
-        if not self.is_folded:
+        head = self._words(Content.styled(words, "italic $text-muted"))
+        if self.is_folded:
+            return [head]
+        if self._reasoning[0] != len(turn.reasoning):
             text = clean(turn.reasoning).strip()
-            self._body.update(text[-TAIL_CHARS:] if is_growing else text)
-        self._body.display = not self.is_folded
+            shown = text[-TAIL_CHARS:] if is_growing else text
+            self._reasoning = (
+                len(turn.reasoning) if not is_growing else -1,
+                Text(Content.styled(shown, "$text-muted")),
+            )
+        return [head, self._reasoning[1]]
 
-    def fold(self, is_folded: bool) -> None:
-        """Fold or unfold."""
-        self.is_folded = is_folded
-        self.refresh_text(is_growing=False)
+    def _words(self, content: Content) -> Text:
+        """A text that may be the same as before: then its lines are too."""
+        if content.plain not in self._said:
+            if len(self._said) > MAX_SAID:
+                self._said.clear()
+            self._said[content.plain] = Text(content)
+        return self._said[content.plain]
+
+    # Lines
+
+    def _redraw(self) -> None:
+        """Lay out again where the height changed, else repaint the lines that did."""
+        width = self.content_size.width
+        if not width:
+            self.refresh(layout=True)
+            return
+        before, self._lines = self._lines, self._made_lines(width)
+        first = _first_difference(before, self._lines)
+        for y in [y for y in self._strips if y >= first]:
+            del self._strips[y]
+        if len(before) != len(self._lines):
+            self.refresh(layout=True)
+        elif first < len(before):
+            self.refresh(Region(0, first, self.size.width, len(before) - first))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as there are at this width."""
+        if width != self.content_size.width or not self._lines:
+            self._lines = self._made_lines(width)
+            self._strips.clear()
+        return len(self._lines)
+
+    def render_line(self, y: int) -> Strip:
+        """One line, made when it is first seen."""
+        width, selection = self.content_size.width, self.text_selection
+        look = (self.visual_style, self.app.theme, width, selection)
+        if look != self._drawn_as:
+            self._drawn_as = look
+            self._strips.clear()
+        if y not in self._strips:
+            self._strips[y] = self._strip(y, width, selection)
+        return self._strips[y]
+
+    def _strip(self, y: int, width: int, selection: Selection | None) -> Strip:
+        base = self.visual_style
+        if y >= len(self._lines):
+            return Strip.blank(width, base.rich_style)
+        line = self._lines[y]
+        if selection is not None and (span := selection.get_span(y)) is not None:
+            start, end = span
+            chosen = self.screen.get_visual_style("screen--selection")
+            line = line.stylize(chosen, start, len(line.plain) if end == -1 else end)
+        segments, x = [], 0
+        for text, style in line.render(base, end="", parse_style=self._get_style):
+            segments.append(Segment(text, (base + style).rich_style_with_offset(x, y)))
+            x += len(text)
+        return Strip(segments, line.cell_length).adjust_cell_length(width, base.rich_style)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text as it is shown."""
+        return selection.extract("\n".join(line.plain.rstrip() for line in self._lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Another theme may need other colours for code."""
+        super().notify_style_update()
+        if self.is_attached and self.turn.status not in ("queued", "running"):
+            self.document.colour(self._code_theme())
+
+    def _code_theme(self) -> str:
+        if not self.app.native_ansi_color:
+            return ""
+        return "ansi-dark" if self.app.current_theme.dark else "ansi-light"
+
+    # Mouse
 
     def on_click(self, event: Click) -> None:
-        """A click on the head folds or unfolds."""
-        if event.widget is self._head:
+        """A click on the reasoning's head folds or unfolds it."""
+        if self._fold_at >= 0 and event.y == self._fold_at + self.styles.gutter.top:
             self.fold(not self.is_folded)
 
+    def on_mouse_move(self, event: MouseMove) -> None:
+        """In the token view: say where the token below the mouse came from."""
+        index = event.style.meta.get("token") if self.shows_tokens else None
+        self.tooltip = about(self.tokens, index) if index is not None else None
 
-class TurnView(Vertical):
-    """Draws a `Turn`; `sync` brings it up to date, `finish` draws it for good."""
 
-    def __init__(self, turn: Turn, glyphs: Glyphs) -> None:
-        super().__init__(classes="turn")
-        self.turn, self._glyphs = turn, glyphs
-        self._user = Static(self._user_words(), markup=False, classes="user")
-        self.think = ThinkFold(turn, glyphs)
-        self.answer = Answer(glyphs.bullets)
-        self._error = Static(markup=False, classes="error")
-        self._end = Static(markup=False, classes="turn-end")
-        self._n_fed = 0
-        self._is_answering = False
-        self._is_waiting = turn.status == "queued"
-
-    def compose(self) -> ComposeResult:
-        """Every part a turn may get."""
-        yield self._user
-        yield self.think
-        yield self.answer
-        yield self._error
-        yield self._end
-
-    def on_mount(self) -> None:
-        """Nothing but the message is there yet."""
-        for part in (self.think, self.answer, self._error, self._end):
-            part.display = False
-        self.refresh_end()
-
-    def _user_words(self) -> Content:
-        label = f"you {self._glyphs.prompt} "
-        return Content.assemble((label, "bold $text-accent"), clean(self.turn.prompt))
-
-    async def sync(self) -> None:
-        """Draw what came since the last call."""
-        turn = self.turn
-        if self._is_waiting and turn.status != "queued":
-            self._is_waiting = False
-            self.refresh_end()
-        if turn.reasoning and not turn.text:
-            self.think.display = True
-            self.think.refresh_text(is_growing=turn.status == "running")
-        if turn.text and not self._is_answering:
-            self._is_answering = self.answer.display = True
-            if turn.reasoning:
-                self.think.display = True
-                self.think.fold(True)
-        if len(turn.text) > self._n_fed:
-            piece, self._n_fed = turn.text[self._n_fed :], len(turn.text)
-            await self.answer.feed(piece)
-
-    async def finish(self) -> None:
-        """Draw the whole turn, its figures and its error."""
-        await self.sync()
-        if self.turn.reasoning:
-            self.think.refresh_text(is_growing=False)
-        if self.turn.text:
-            await self.answer.finish(self.turn.text)
-        if self.turn.error is not None:
-            self._error.update(error_words(self.turn.error))
-            self._error.display = True
-        self.refresh_end()
-
-    def refresh_end(self) -> None:
-        """Draw the line of figures again: the turn was replaced."""
-        words = lines.turn_end(self.turn, self._glyphs)
-        self._end.update(words)
-        self._end.display = bool(words.plain)
+def _first_difference(before: Sequence[Content], after: Sequence[Content]) -> int:
+    """The first line that is another object: lines that stay are kept, not made again."""
+    n = min(len(before), len(after))
+    return next((i for i in range(n) if before[i] is not after[i]), n)

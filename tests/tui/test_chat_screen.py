@@ -185,10 +185,10 @@ def test_loading_is_shown_at_every_width(size: tuple[int, int]) -> None:
             await stage.until_shown("measuring ▓▓▓▓░░░░ 50%")
 
             assert "draft NONE" not in stage.text()
-            assert "[waits for the model" in stage.text()
+            assert "[waits; Esc takes it back]" in stage.text()
             may_load.set()
             await stage.until_ended()
-            assert "waits for the model" not in stage.text()
+            assert "[waits" not in stage.text()
 
     played(scenario)
 
@@ -337,29 +337,55 @@ def test_ctrl_n_starts_a_new_chat_even_while_answering() -> None:
     assert [m["content"] for m in model.requests[1].messages] == ["new"]
 
 
-def test_regenerate_keeps_the_old_answer_marked_as_replaced() -> None:
+def test_regenerate_is_a_branch_and_the_old_answer_stays_beside_it() -> None:
     async def scenario() -> None:
         async with staged(ScriptedLM(["First.", "Second."])) as stage:
             await stage.say("Which?")
             await stage.until_ended()
             await stage.say("/regen")
             await stage.until_shown("Second.")
+            await stage.until_ended()
 
-            assert "First." in stage.text()
-            assert "[replaced]" in stage.text()
+            assert "First." not in stage.text()
+            assert "branch 2/2 [ ]" in stage.text()
+
+            stage.views[0].focus()
+            await stage.pilot.press("left_square_bracket")
+            await stage.until_shown("First.")
+
+            assert "branch 1/2 [ ]" in stage.text()
 
     played(scenario)
 
 
-def test_message_written_while_answering_stays_in_the_prompt() -> None:
+def test_message_written_while_answering_waits_and_is_answered_next() -> None:
+    model = ScriptedLM([COUNTING, "And eleven."])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await stage.say("count")
+            await stage.until_shown("one two three four")
+            await stage.say("and then?")
+            await stage.until_shown("[waits; Esc takes it back]")
+            model.release()
+            await stage.until_shown("And eleven.")
+            await stage.until_ended()
+
+            assert "seven eight nine ten" in stage.text()
+
+    played(scenario)
+
+
+def test_third_message_stays_in_the_prompt() -> None:
     async def scenario() -> None:
         async with staged(ScriptedLM([COUNTING])) as stage:
             await stage.say("count")
             await stage.until_shown("one two three four")
-            await stage.say("and then?")
+            await stage.say("second")
+            await stage.say("third")
 
-            assert stage.prompt.text == "and then?"
-            assert len(stage.chat.turns) == 1
+            assert stage.prompt.text == "third"
+            assert len(stage.chat.turns) == 2
 
     played(scenario)
 
@@ -462,7 +488,7 @@ def test_oldest_turns_leave_the_screen_but_not_the_conversation(
                 await stage.until_ended()
 
             assert [view.turn.prompt for view in stage.views] == ["three", "four"]
-            assert "2 earlier turns are not shown" in stage.text()
+            assert "2 earlier turns: scroll up" in stage.text()
 
     played(scenario)
 

@@ -1,0 +1,307 @@
+"""What the keys of the chat screen do."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.screen import Screen
+
+from edgespec.chat.commands import Command, draft_sentence, run
+from edgespec.chat.controller import ChatController, Turn
+from edgespec.errors import EdgespecError
+from edgespec.text.clean import clean
+
+from .clipboard import copy
+from .editor import edited
+from .feed import Feed
+from .glyphs import Glyphs
+from .help import HelpScreen
+from .log import ChatLog
+from .prompt import Prompt
+from .shelf import Models
+from .turn import TurnView, error_words
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+INTERRUPTED = 130
+QUIT_AGAIN_S = 2.0
+UNDO_S = 5.0
+
+
+class ChatActions(Screen[None]):
+    """The actions; the parts they act on are the chat screen's."""
+
+    chat: ChatController
+    glyphs: Glyphs
+    models: Models
+    log_view: ChatLog
+    feed: Feed
+    prompt: Prompt
+    editing: Turn | None = None
+    """The turn whose message is being written anew."""
+    shows_tokens = False
+    _interrupted_s = 0.0
+    _n_copied: tuple[Turn | None, int] = (None, 0)
+
+    # For the chat screen to fill
+
+    def refresh_chrome(self) -> None:
+        """Draw everything around the conversation again."""
+        raise NotImplementedError
+
+    async def show_turns(self) -> None:
+        """Show the conversation's branch as it is now."""
+        raise NotImplementedError
+
+    async def do(self, command: Command) -> None:
+        """Do what a command says."""
+        raise NotImplementedError
+
+    def last_answer(self) -> Turn | None:
+        """The turn that was answered last."""
+        raise NotImplementedError
+
+    # Stopping and leaving
+
+    async def action_escape(self) -> None:
+        """Take back a message that waits, stop the answer, else go to the prompt."""
+        if self.editing is not None:
+            self.editing, self.prompt.text = None, ""
+        elif waiting := self.chat.withdraw():
+            await self.show_turns()
+            self.give_back(waiting)
+        elif not self.chat.stop():
+            self.prompt.focus()
+        self.refresh_chrome()
+
+    def action_interrupt(self) -> None:
+        """Copy the selection, else stop, else clear the prompt, else quit at the second time."""
+        if selected := self.prompt.selected_text or self.get_selected_text():
+            self.run_worker(self.copy(selected))
+            self.clear_selection()
+        elif self.chat.stop():
+            self.refresh_chrome()
+        elif self.prompt.text:
+            self.prompt.text = ""
+        elif time.monotonic() - self._interrupted_s < QUIT_AGAIN_S:
+            self.app.exit(INTERRUPTED, return_code=INTERRUPTED)
+        else:
+            self._interrupted_s = time.monotonic()
+            self.notify("Ctrl+C again quits", timeout=QUIT_AGAIN_S)
+
+    def action_leave(self) -> None:
+        """Quit; asks once while a download runs."""
+        if self.models.is_fetching and time.monotonic() - self._interrupted_s > QUIT_AGAIN_S:
+            self._interrupted_s = time.monotonic()
+            words = "a download is running; Ctrl+Q again quits (what is here is kept)"
+            self.notify(words, timeout=QUIT_AGAIN_S)
+            return
+        self.app.exit(0)
+
+    def action_suspend(self) -> None:
+        """To the shell, until fg."""
+        self.app.action_suspend_process()
+
+    def give_back(self, text: str) -> None:
+        """Put a text back into the prompt, never over what is being written."""
+        if not self.prompt.text:
+            self.prompt.put(text)
+
+    # Switches
+
+    def action_draft(self) -> None:
+        """Draft, or not, from the next answer on."""
+        self.chat.toggle_draft()
+        self.notify(clean(draft_sentence(self.chat)), timeout=3, markup=False)
+        self.refresh_chrome()
+
+    def action_think(self) -> None:
+        """Think, or not, from the next answer on."""
+        outcome = run(self.chat, Command("think", "off" if self.chat.is_thinking_on else "on"))
+        self.notify(clean(outcome.text), timeout=3, markup=False)
+
+    async def action_new(self) -> None:
+        """Start a new chat."""
+        await self.do(Command("new", ""))
+
+    def action_fold(self) -> None:
+        """Fold all reasoning if any is open, else unfold all."""
+        views = [view for view in self.log_view.views if view.turn.reasoning]
+        is_any_open = any(not view.is_folded for view in views)
+        for view in views:
+            view.fold(is_any_open)
+
+    def action_tokens(self) -> None:
+        """Markdown, or where each token came from."""
+        self.shows_tokens = not self.shows_tokens
+        for view in self.log_view.views:
+            view.show_tokens(self.shows_tokens)
+        if self.shows_tokens and not any(view.has_tokens for view in self.log_view.views):
+            words = "token view: from the next answer on; saved turns do not know their tokens"
+            self.notify(words, timeout=4)
+
+    def action_panel(self) -> None:
+        """Show or hide the side panel."""
+        self.toggle_class("-no-panel")
+        self.call_after_refresh(self.refresh_chrome)
+
+    # Other screens
+
+    def action_help(self) -> None:
+        """Show keys and commands."""
+        self.app.push_screen(HelpScreen())
+
+    @work(exclusive=True, group="screen")
+    async def action_models(self) -> None:
+        """Choose a model and its draft; fetch what is not here."""
+        from .models import ModelsScreen
+
+        about = self.chat.description
+        loaded = (about.target, about.draft or "") if about is not None else ("", "")
+        screen = ModelsScreen(self.models, self.glyphs, loaded)
+        change = await self.app.push_screen_wait(screen)
+        if change is not None:
+            try:
+                self.models.switch(self.chat, change)
+            except EdgespecError as error:
+                await self.log_view.add_notice(error_words(error), is_error=True)
+        await self.show_turns()
+
+    @work(exclusive=True, group="screen")
+    async def action_chats(self) -> None:
+        """Look for a saved chat and go on with it."""
+        from .chats import ChatsScreen
+
+        if await self.app.push_screen_wait(ChatsScreen(self.chat, self.glyphs)):
+            await self.show_turns()
+            self.prompt.focus()
+
+    @work(exclusive=True, group="screen")
+    async def action_params(self) -> None:
+        """Change the system prompt and the settings."""
+        from .params import ParamsScreen
+
+        said = await self.app.push_screen_wait(ParamsScreen(self.chat))
+        if said:
+            await self.log_view.add_notice(clean(said))
+        self.refresh_chrome()
+
+    def action_log(self) -> None:
+        """Show the log of this process."""
+        from .logs import LogScreen
+
+        recent = getattr(self.app, "recent_log", None)
+        if recent is not None:
+            self.app.push_screen(LogScreen(recent))
+
+    def action_plan(self) -> None:
+        """Show what lies where in memory, and why."""
+        from .plan import PlanScreen
+
+        self.app.push_screen(PlanScreen(self.chat, self.glyphs))
+
+    def action_why(self) -> None:
+        """Show why the selected or the last answer was as fast as it was."""
+        view = self.selected()
+        turn = view.turn if view is not None else self.last_answer()
+        if turn is None:
+            self.notify("no answer yet", timeout=2)
+            return
+        from .why import WhyScreen
+
+        tokens = next((v.tokens for v in self.log_view.views if v.turn is turn), [])
+        self.app.push_screen(WhyScreen(self.chat, turn, tokens, self.glyphs))
+
+    @work(exclusive=True, group="editor")
+    async def action_editor(self) -> None:
+        """Write the message in $EDITOR."""
+        try:
+            with self.app.suspend():
+                text = await asyncio.to_thread(edited, self.prompt.text, dict(os.environ))
+        except EdgespecError as error:
+            await self.log_view.add_notice(error_words(error), is_error=True)
+            return
+        except NotImplementedError:  # Textual: not on this platform, or without a terminal
+            self.notify("no editor can be opened on this terminal", timeout=3)
+            return
+        self.prompt.put(text)
+
+    def action_scroll(self, where: str) -> None:
+        """Scroll the conversation from the prompt."""
+        log = self.log_view
+        scrolls: dict[str, Callable[[], object]] = {
+            "page_up": lambda: log.scroll_page_up(animate=False),
+            "page_down": lambda: log.scroll_page_down(animate=False),
+            "up": lambda: log.scroll_up(animate=False),
+            "down": lambda: log.scroll_down(animate=False),
+            "end": log.anchor,
+        }
+        scrolls[where]()
+        self.call_after_refresh(self.refresh_chrome)
+
+    # One turn
+
+    def selected(self) -> TurnView | None:
+        """The turn that has the focus."""
+        focused: Widget | None = self.focused
+        return focused if isinstance(focused, TurnView) else None
+
+    async def action_turn(self, what: str) -> None:
+        """Do something with the selected turn."""
+        view = self.selected()
+        if view is None:
+            return
+        turn, is_done = view.turn, view.turn.status not in ("queued", "running")
+        match what:
+            case "copy" if turn.text:
+                await self.copy(turn.text)
+            case "copy_code":
+                await self._copy_code(view)
+            case "why":
+                self.action_why()
+            case "edit" if is_done:
+                self.editing = turn
+                self.prompt.put(turn.prompt)
+                self.prompt.focus()
+                self.refresh_chrome()
+            case "regenerate" if is_done:
+                if self.chat.regenerate(turn) is None:
+                    self.notify("an answer is under way: Esc stops it", timeout=3)
+                await self.show_turns()
+            case "branch_back" | "branch_on" if is_done:
+                other = self.chat.branches.step(turn, 1 if what == "branch_on" else -1)
+                await self.show_turns()
+                self._select(other)
+            case "delete" if is_done:
+                self.chat.branches.remove(turn)
+                await self.show_turns()
+                self.notify("deleted; u brings it back", timeout=UNDO_S)
+                self._select(self.chat.turns[-1] if self.chat.turns else None)
+            case "undo":
+                self._select(self.chat.branches.undo())
+                await self.show_turns()
+            case _:
+                self.notify("not while it is being answered", timeout=2)
+
+    def _select(self, turn: Turn | None) -> None:
+        view = next((view for view in self.log_view.views if view.turn is turn), None)
+        (view or self.prompt).focus()
+
+    async def _copy_code(self, view: TurnView) -> None:
+        codes = view.document.codes
+        if not codes:
+            self.notify("this answer has no code", timeout=2)
+            return
+        turn, n = self._n_copied
+        n = n + 1 if turn is view.turn else 1
+        self._n_copied = (view.turn, n)
+        await self.copy(codes[(n - 1) % len(codes)])
+
+    async def copy(self, text: str) -> None:
+        """Copy a text, and say by which way."""
+        said = await asyncio.to_thread(copy, text, self.app.copy_to_clipboard, dict(os.environ))
+        self.notify(clean(said), timeout=4, markup=False)

@@ -1,0 +1,196 @@
+"""The saved chats: a list, a search through every word, a look at what a chat says."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import ClassVar
+
+from rich.text import Text as Cell
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import DataTable, Input, Static
+
+from edgespec.chat.controller import ChatController
+from edgespec.errors import EdgespecError
+from edgespec.history.records import ChatSummary, Hit
+from edgespec.text.clean import clean
+
+from .dialog import Dialog, words
+from .glyphs import Glyphs
+
+PREVIEW_CHARS = 600
+MAX_ROWS = 200
+
+
+class ChatsScreen(Dialog[bool]):
+    """Type to search; Enter opens what is chosen."""
+
+    TITLE = "Chats"
+    HINT = "Enter opens, Ctrl+D deletes, Ctrl+U undoes, Ctrl+E exports, Esc back"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f3,ctrl+r", "close", "Close", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("ctrl+d", "delete", show=False, priority=True),
+        Binding("ctrl+u", "undelete", show=False, priority=True),
+        Binding("ctrl+e", "export", show=False, priority=True),
+    ]
+
+    def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._chat, self._glyphs = chat, glyphs
+        self._found: list[ChatSummary | Hit] = []
+
+    def parts(self) -> Iterable[Widget]:
+        """A field, a table, a preview."""
+        yield Input(placeholder="words in any turn; empty: the latest chats", id="words")
+        yield DataTable(id="found", cursor_type="row", show_header=False)
+        yield words("", id="preview")
+
+    def on_mount(self) -> None:
+        """Show the latest chats."""
+        super().on_mount()
+        self._table.add_columns("when", "chat", "what")
+        self.query_one(Input).focus()
+        self._look("")
+
+    @property
+    def _table(self) -> "DataTable[Cell]":
+        return self.query_one("#found", DataTable)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search as it is typed."""
+        self._look(event.value)
+
+    def on_input_submitted(self) -> None:
+        """Open what is chosen."""
+        self._open()
+
+    def on_data_table_row_selected(self) -> None:
+        """A click, or Enter in the table."""
+        self._open()
+
+    @work(exclusive=True, group="look")
+    async def _look(self, wanted: str) -> None:
+        chats, text = self._chat.chats, wanted.strip()
+        try:
+            self._found = [*(chats.search(text) if text else chats.all())][:MAX_ROWS]
+        except EdgespecError as error:
+            self._found = []
+            self._say(clean(f"{error.message}\n{error.hint}"))
+        table = self._table
+        table.clear()
+        for found in self._found:
+            table.add_row(*self._cells(found))
+        if self._found:
+            self._preview(0)
+        elif text:
+            self._say(f"no chat has the words '{clean(text)}'")
+        else:
+            self._say("no chat is saved yet")
+
+    def _cells(self, found: ChatSummary | Hit) -> list[Cell]:
+        when = Cell(_when(found.updated_s), "dim")
+        title = Cell(clean(found.title)[:40] or "(without a title)")
+        if isinstance(found, ChatSummary):
+            turns = "1 turn" if found.n_turns == 1 else f"{found.n_turns} turns"
+            return [when, title, Cell(clean(f"{turns}  {found.target}"), "dim")]
+        return [when, title, _excerpt(found)]
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """Show the beginning of it."""
+        self._preview(event.cursor_row)
+
+    def _preview(self, row: int) -> None:
+        if row >= len(self._found):
+            return
+        found = self._found[row]
+        if isinstance(found, Hit):
+            who = "you" if found.role == "user" else "the answer"
+            self._say(clean(f"{who}: {found.excerpt}"))
+            return
+        try:
+            text = self._chat.chats.text("md", found.id)
+        except EdgespecError as error:
+            text = error.message
+        self._say(clean(text)[:PREVIEW_CHARS])
+
+    def _say(self, text: str) -> None:
+        self.query_one("#preview", Static).update(Content(text))
+
+    def _chosen(self) -> ChatSummary | Hit | None:
+        row = self._table.cursor_row
+        return self._found[row] if 0 <= row < len(self._found) else None
+
+    def _open(self) -> None:
+        found = self._chosen()
+        if found is None:
+            return
+        try:
+            if isinstance(found, Hit):
+                self._chat.chats.open_turn(found)
+            else:
+                self._chat.chats.open(found.id)
+        except EdgespecError as error:
+            self._say(clean(f"error: {error.message}\n{error.hint}"))
+            return
+        self.dismiss(True)
+
+    def action_move(self, by: int) -> None:
+        """Move the choice without leaving the field."""
+        self._table.move_cursor(row=max(0, self._table.cursor_row + by))
+
+    def action_delete(self) -> None:
+        """Delete the chosen chat."""
+        if (found := self._chosen()) is not None:
+            chat_id = found.chat_id if isinstance(found, Hit) else found.id
+            self._change(lambda: self._chat.chats.delete(chat_id), "deleted; Ctrl+U brings it back")
+
+    def action_undelete(self) -> None:
+        """Bring back what was deleted last."""
+        self._change(self._chat.chats.undelete, "it is back")
+
+    def action_export(self) -> None:
+        """Write the chosen chat into a file, as markdown."""
+        if isinstance(found := self._chosen(), ChatSummary):
+            from pathlib import Path
+
+            path = Path(f"edgespec-{found.id}.md").absolute()
+            try:
+                text = self._chat.chats.text("md", found.id)
+                with path.open("x", encoding="utf-8") as file:
+                    file.write(text)
+            except (EdgespecError, OSError) as error:
+                self.notify(clean(str(error)), severity="error", markup=False)
+                return
+            self.notify(f"written: {path}", markup=False)
+
+    def _change(self, act: "object", said: str) -> None:
+        assert callable(act)
+        try:
+            act()
+        except EdgespecError as error:
+            self._say(clean(f"error: {error.message}\n{error.hint}"))
+            return
+        self.notify(said, timeout=4)
+        self._look(self.query_one(Input).value)
+
+    def action_close(self) -> None:
+        """Back; what is shown may have been deleted."""
+        self.dismiss(True)
+
+
+def _when(updated_s: float) -> str:
+    then, now = datetime.fromtimestamp(updated_s), datetime.now()
+    if then.date() == now.date():
+        return f"{then:%H:%M}"
+    return f"{then:%d %b}" if then.year == now.year else f"{then:%b %Y}"
+
+
+def _excerpt(hit: Hit) -> Cell:
+    cell = Cell(clean(hit.excerpt).replace("\n", " "))
+    if clean(hit.excerpt) == hit.excerpt:  # else the places would be others
+        for start, end in hit.spans:
+            cell.stylize("bold underline", start, end)
+    return cell

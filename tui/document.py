@@ -1,0 +1,176 @@
+"""A text that grows: what is complete keeps its lines, only its end is read again.
+
+Owns where the end begins: the last block of the markdown, or the open code fence, whose new lines
+are appended without reading it again. Knows nothing of widgets.
+"""
+
+import re
+from collections.abc import Sequence
+
+from markdown_it.token import Token
+from textual.content import Content
+
+from edgespec.text.clean import CleanStream, clean
+
+from .blocks import Block, Code
+from .glyphs import Glyphs
+from .markdown import blocks_of, parser
+
+MAX_LIST_ITEMS = 40
+"""Of a longer list only the last items are read again."""
+KEPT_LIST_ITEMS = 20
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class Document:
+    """Markdown, fed in pieces."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        self._glyphs = glyphs
+        self._cleaner = CleanStream()
+        self._is_whole = True
+        self.source = ""
+        """What was fed, cleaned."""
+        self._done: list[Block] = []
+        self._tail: list[Block] = []
+        self._tail_at = 0
+        """Where in `source` the tail begins."""
+        self._is_in_list = False
+        self._fence: tuple[str, Code, int] | None = None
+        """Of the open one: its sign, its code, and where in `source` it is read up to."""
+        self._made: tuple[int, int, list[Content]] = (0, 0, [])
+        """A width, how many of `_done`, and their lines."""
+
+    def feed(self, raw: str) -> None:
+        """Append a piece."""
+        if text := self._cleaner.feed(raw):
+            self._is_whole = False
+            self.source += text
+            if self._fence is not None:
+                self._extend_fence()
+            if self._fence is None:
+                self._read_tail()
+
+    def finish(self, raw: str, theme: str = "") -> None:
+        """The whole text, read at once: a tail read alone can look otherwise."""
+        self.source, self._is_whole = clean(raw), True
+        before = {(b.language, b.text): b for b in self._done if isinstance(b, Code)}
+        self._done = blocks_of(parser().parse(self.source), self._glyphs)
+        self._tail, self._fence = [], None
+        for block in self._done:
+            if isinstance(block, Code):
+                block.take_colours(before.get((block.language, block.text)))
+        self.colour(theme)
+
+    def colour(self, theme: str) -> None:
+        """Highlight the code that is complete."""
+        for block in self._done:
+            if isinstance(block, Code):
+                block.complete(theme)
+        self._made = (0, 0, [])
+
+    @property
+    def codes(self) -> list[str]:
+        """The code blocks, without their fences."""
+        return [block.text for block in (*self._done, *self._tail) if isinstance(block, Code)]
+
+    def lines(self, width: int) -> Sequence[Content]:
+        """Every line at a width."""
+        made_width, n_blocks, lines = self._made
+        if made_width != width or n_blocks > len(self._done):
+            n_blocks, lines = 0, []
+        for block in self._done[n_blocks:]:
+            lines.extend(block.lines(width))
+        self._made = (width, len(self._done), lines)
+        tail = [line for block in self._tail for line in block.lines(width)]
+        return lines + tail if tail else lines
+
+    def _read_tail(self) -> None:
+        text = self.source[self._tail_at :]
+        tokens = parser().parse(text)
+        at, n_before, starts_in_list = _last_start(tokens)
+        if n_before:
+            self._done += self._blocks(tokens[:n_before])
+            self._complete_last_code()
+            self._tail_at += _offset(text, at)
+            self._is_in_list = starts_in_list
+            text = self.source[self._tail_at :]
+            tokens = parser().parse(text)
+        self._tail = self._blocks(tokens)
+        last = tokens[-1] if tokens else None
+        if last is not None and last.type == "fence" and last.level == 0:
+            self._open_fence(text, last)
+
+    def _blocks(self, tokens: list[Token]) -> list[Block]:
+        return blocks_of(
+            tokens,
+            self._glyphs,
+            has_before=bool(self._done),
+            continues_list=self._is_in_list,
+        )
+
+    def _open_fence(self, text: str, token: Token) -> None:
+        """From now on lines are appended to the code, while its fence is open."""
+        code = self._tail[-1]
+        assert isinstance(code, Code)
+        _, _, body = text.partition("\n")
+        if not body or any(_closes(line, token.markup) for line in body.split("\n")):
+            return
+        if code.text != body.removesuffix("\n"):
+            return  # indented: the code is not the text's own lines
+        if body.endswith("\n"):
+            code.extend("\n")
+        self._fence = (token.markup, code, len(self.source))
+
+    def _extend_fence(self) -> None:
+        assert self._fence is not None
+        sign, code, at = self._fence
+        line_at = self.source.rfind("\n", 0, at) + 1
+        if any(_closes(line, sign) for line in self.source[line_at:].split("\n")):
+            self._fence = None
+            return
+        code.extend(self.source[at:])
+        self._fence = (sign, code, len(self.source))
+
+    def _complete_last_code(self) -> None:
+        last = self._done[-1] if self._done else None
+        if isinstance(last, Code):
+            last.complete()
+
+
+def _closes(line: str, sign: str) -> bool:
+    stripped = line.strip(" ")
+    return (
+        len(line) - len(line.lstrip(" ")) < 4
+        and len(stripped) >= len(sign)
+        and not stripped.strip(sign[0])
+    )
+
+
+def _last_start(tokens: list[Token]) -> tuple[int, int, bool]:
+    """Line and index of the last top-level block, or of a late item of a long list."""
+    starts = [
+        (token.map[0], i)
+        for i, token in enumerate(tokens)
+        if token.level == 0 and token.map is not None and token.nesting >= 0
+    ]
+    if not starts:
+        return 0, 0, False
+    line, index = starts[-1]
+    if tokens[index].type in ("bullet_list_open", "ordered_list_open"):
+        items = [
+            (token.map[0], i)
+            for i, token in enumerate(tokens[index:], index)
+            if token.type == "list_item_open" and token.level == 1 and token.map is not None
+        ]
+        if len(items) > MAX_LIST_ITEMS:
+            return (*items[-KEPT_LIST_ITEMS], True)
+    return line, index, False
+
+
+def _offset(text: str, line: int) -> int:
+    """Where a line begins."""
+    at = 0
+    for _ in range(line):
+        at = text.index("\n", at) + 1
+    return at

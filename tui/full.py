@@ -1,0 +1,43 @@
+"""The context is full: the ways on, one of which a person takes."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from edgespec.chat.turns import ChoiceKind, ContextFull
+from edgespec.text.clean import clean
+
+from .dialog import Dialog, words
+
+
+class FullScreen(Dialog[ChoiceKind]):
+    """One line for each way on; Esc takes the message back."""
+
+    TITLE = "Context full"
+    HINT = "Enter chooses, Esc takes the message back"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Cancel", show=False)]
+
+    def __init__(self, full: ContextFull) -> None:
+        super().__init__()
+        self._full = full
+
+    def parts(self) -> Iterable[Widget]:
+        """The sentence with the numbers, and the choices."""
+        yield words(self._full.sentence, classes="lead")
+        yield OptionList(
+            *(Option(Content(clean(choice.told)), id=choice.kind) for choice in self._full.choices)
+        )
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """That way."""
+        kind = next(c.kind for c in self._full.choices if c.kind == event.option_id)
+        self.dismiss(kind)
+
+    def action_close(self) -> None:
+        """Take the message back."""
+        self.dismiss("cancel")

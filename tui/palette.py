@@ -1,0 +1,48 @@
+"""Everything a key or a command does, by name: what Ctrl+P searches."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.app import SystemCommand
+from textual.screen import Screen
+
+from edgespec.chat.commands import COMMANDS, Command
+
+from .keys import KEYS
+
+if TYPE_CHECKING:
+    from .screen import ChatScreen
+
+_NOT_HERE = {"app.command_palette", "escape", "interrupt"}
+
+
+def entries(screen: "Screen[object]") -> Iterable[SystemCommand]:
+    """The chat's actions and commands; nothing while another screen is open."""
+    from .screen import ChatScreen
+
+    if not isinstance(screen, ChatScreen):
+        return
+    for key in KEYS:
+        if key.where == "chat" and key.shown and key.action not in _NOT_HERE:
+            if "scroll" in key.action:
+                continue
+            act = partial(screen.run_action, key.action)
+            yield SystemCommand(_title(key.what), f"key {key.shown}", act)
+    yield SystemCommand("Plan", "what lies where in memory", partial(screen.run_action, "plan"))
+    for entry in COMMANDS.values():
+        yield SystemCommand(entry.usage, entry.summary, partial(_write, screen, entry.name))
+
+
+async def _write(screen: "ChatScreen", name: str) -> None:
+    """Do a command that needs nothing more; else write its beginning into the prompt."""
+    usage = COMMANDS[name].usage
+    if " " in usage.split(",")[0]:
+        screen.prompt.put(f"/{name} ")
+        screen.prompt.focus()
+    else:
+        await screen.do(Command(name, ""))
+
+
+def _title(what: str) -> str:
+    return what[:1].upper() + what[1:]

@@ -1,0 +1,91 @@
+"""Where each token of an answer came from: the token view's words, underlined or bold.
+
+Underlined: drafted and accepted. Bold: the target's own. Rejected tokens never were in the text.
+Knows nothing of widgets.
+"""
+
+from collections.abc import Sequence
+
+from textual.content import Content, Span
+from textual.style import Style
+
+from edgespec.events import TokenText
+from edgespec.text.clean import clean
+
+from .blocks import Text
+from .glyphs import Glyphs
+
+_ACCEPTED = Style(underline=True)
+_OWN = Style(bold=True)
+_STYLES = {"accepted": _ACCEPTED, "recovered": _OWN, "bonus": _OWN, "plain": Style()}
+MAX_TOKENS_PER_LINE = 400
+"""A line of more tokens is broken: laying it out again for each of them would be quadratic."""
+
+
+class TokenLines:
+    """Grows by tokens; only its last line is laid out again."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        self._glyphs = glyphs
+        self._done: list[Text] = []
+        self._line: list[tuple[int, TokenText]] = []
+        self._n_tokens = 0
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens fed so far."""
+        return self._n_tokens
+
+    def feed(self, tokens: Sequence[TokenText]) -> None:
+        """Append."""
+        for token in tokens:
+            self._line.append((self._n_tokens, token))
+            self._n_tokens += 1
+            if "\n" in token.text or len(self._line) > MAX_TOKENS_PER_LINE:
+                self._done.append(Text(_line_content(self._line)))
+                self._line = []
+
+    def lines(self, width: int) -> list[Content]:
+        """Every line at a width."""
+        lines = [line for block in self._done for line in block.lines(width)]
+        if self._line:
+            lines += Text(_line_content(self._line)).lines(width)
+        return lines
+
+
+def legend(glyphs: Glyphs) -> Content:
+    """What the signs of the token view mean."""
+    return Content.assemble(
+        ("accepted draft", "underline"),
+        f"  {glyphs.dot}  ",
+        ("the target's own", "bold"),
+        f"  {glyphs.dot}  without a draft",
+    )
+
+
+def _line_content(line: Sequence[tuple[int, TokenText]]) -> Content:
+    text, spans = "", list[Span]()
+    for index, token in line:
+        piece = clean(token.text)
+        if piece.endswith("\n"):
+            piece = piece.removesuffix("\n")
+        style = _STYLES[token.source] + Style.from_meta({"token": index})
+        spans.append(Span(len(text), len(text) + len(piece), style))
+        text += piece
+    return Content(text, spans)
+
+
+def about(tokens: Sequence[TokenText], index: int) -> str:
+    """One token in words: its round, its place in the draft, what became of it."""
+    token = tokens[index]
+    n_round = 1 + sum(before.source != "accepted" for before in tokens[:index])
+    place = 1
+    while place <= index and tokens[index - place].source == "accepted":
+        place += 1
+    words = {
+        "accepted": f"draft token {place}, accepted",
+        "recovered": f"the target's own, after {place - 1} accepted; the next was refused",
+        "bonus": f"the target's own, after all {place - 1} were accepted",
+        "plain": "the target's own; nothing was drafted",
+    }[token.source]
+    return f"step {n_round}: {words} (id {token.id})"

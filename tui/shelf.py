@@ -1,0 +1,211 @@
+"""The models the picker shows: what is here, what could be fetched, what fits; and fetching.
+
+Owns the download that goes on while other screens are shown. Knows the catalogue and the store,
+nothing of widgets; loading is the conversation's.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import psutil
+
+from edgespec.chat.controller import ChatController
+from edgespec.chat.shelf import ModelChange
+from edgespec.errors import EdgespecError
+from edgespec.models.catalogue import Catalogue, load_catalogue
+from edgespec.models.spec import ModelSpec
+from edgespec.sizes import gigabytes
+from edgespec.store import PullProgress, list_installed, pull
+
+ROOM = 1.1
+"""Weights are not all: a tenth more for the context and what computing needs."""
+AUTO, OFF = "auto", "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model as the picker shows it."""
+
+    spec: ModelSpec
+    is_here: bool
+    fits: bool
+    verdict: str
+    """Whether it fits, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRow:
+    """One way to draft for a target."""
+
+    name: str
+    """A catalogue id, "auto" or "off"."""
+    told: str
+    ok: bool
+    is_here: bool = True
+    size_bytes: int = 0
+
+
+class Pull(Protocol):
+    """`edgespec.store.pull`."""
+
+    def __call__(self, spec: ModelSpec, tell: Callable[[PullProgress], None]) -> object:
+        """Fetch a model; an exception in `tell` cancels."""
+        ...
+
+
+class _Cancelled(Exception):
+    """Ends a pull; what is here is kept for the next one."""
+
+
+@dataclass(slots=True)
+class Fetch:
+    """One model on its way."""
+
+    spec: ModelSpec
+    progress: PullProgress | None = None
+    error: EdgespecError | None = None
+    is_done: bool = False
+    is_cancelled: bool = False
+
+
+class Models:
+    """What the picker needs; one fetch at a time."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue | None = None,
+        *,
+        fetch: Pull = pull,
+        free_bytes: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
+        must_choose: bool = False,
+    ) -> None:
+        self._catalogue = catalogue
+        self._pull, self._free_bytes = fetch, free_bytes
+        self.must_choose = must_choose
+        """There is no model yet: a person has to take one."""
+        self.fetch: Fetch | None = None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Read when it is first needed."""
+        if self._catalogue is None:
+            self._catalogue = load_catalogue()
+        return self._catalogue
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory that is free now."""
+        return self._free_bytes()
+
+    def rows(self) -> list[Row]:
+        """Models to talk to: those here first, then those that fit, small ones first."""
+        specs = [spec for spec in self.catalogue if spec.kind == "model"]
+        here = {found.spec.id for found in list_installed(specs)}
+        free_bytes = self.free_bytes
+        rows = [self._row(spec, spec.id in here, free_bytes) for spec in specs]
+        return sorted(
+            rows, key=lambda row: (not row.is_here, not row.fits, row.spec.planning_bytes or 0)
+        )
+
+    def _row(self, spec: ModelSpec, is_here: bool, free_bytes: int) -> Row:
+        size = spec.planning_bytes
+        if size is None:
+            return Row(spec, is_here, True, "size unknown")
+        needed = int(size * ROOM)
+        if needed <= free_bytes:
+            return Row(spec, is_here, True, "fits")
+        return Row(spec, is_here, False, f"needs {gigabytes(needed)}, {gigabytes(free_bytes)} free")
+
+    def drafts(self, target: ModelSpec) -> list[DraftRow]:
+        """Ways to draft for a target, best first; those that cannot be, with the reason."""
+        known = self.catalogue.drafts_of(target)
+        here = {found.spec.id for found in list_installed(known)}
+        rows = [
+            DraftRow(AUTO, "whatever gains, measured while it answers", True),
+            DraftRow(OFF, "plain decoding", True),
+        ]
+        for spec in known:
+            size = spec.planning_bytes or 0
+            rows.append(DraftRow(spec.id, "fits this target", True, spec.id in here, size))
+        others = [spec for spec in self.catalogue if spec.kind == "model" and spec not in known]
+        rows += [
+            DraftRow(spec.id, reason, False)
+            for spec in others
+            if spec.id != target.id and (reason := _why_not(target, spec))
+        ]
+        return rows
+
+    def switch(self, chat: ChatController, change: ModelChange) -> None:
+        """Let the conversation load it. Raises: `EdgespecError` with nothing changed."""
+        chat.switch(change)
+        self.must_choose = False
+
+    # Fetching
+
+    @property
+    def is_fetching(self) -> bool:
+        """Whether a model is on its way."""
+        return self.fetch is not None and not self.fetch.is_done
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of it is here; None where that is not known."""
+        progress = self.fetch.progress if self.fetch is not None else None
+        if progress is None or not progress.total_bytes or not self.is_fetching:
+            return None
+        return progress.done_bytes / progress.total_bytes
+
+    def start(self, spec: ModelSpec) -> Fetch:
+        """Fetch a model in a thread of its own; the fetch before it must have ended."""
+        assert not self.is_fetching, self.fetch
+        self.fetch = Fetch(spec)
+        thread = threading.Thread(
+            target=self._run, args=(self.fetch,), name="edgespec-pull", daemon=True
+        )
+        thread.start()
+        return self.fetch
+
+    def cancel(self) -> None:
+        """Stop at the next state; what is here is kept."""
+        if self.fetch is not None:
+            self.fetch.is_cancelled = True
+
+    def _run(self, fetch: Fetch) -> None:
+        def tell(progress: PullProgress) -> None:
+            fetch.progress = progress
+            if fetch.is_cancelled:
+                raise _Cancelled
+
+        try:
+            self._pull(fetch.spec, tell)
+        except _Cancelled:
+            pass
+        except EdgespecError as error:
+            fetch.error = error
+        except Exception as error:  # a thread has nobody else to tell
+            fetch.error = EdgespecError(f"fetching failed ({type(error).__name__}: {error})")
+        fetch.is_done = True
+
+
+def _why_not(target: ModelSpec, draft: ModelSpec) -> str:
+    if draft.vocab != target.vocab:
+        return f"another vocabulary: {draft.vocab}, not {target.vocab}"
+    if (draft.planning_bytes or 0) >= (target.planning_bytes or 0):
+        return "not smaller than the target"
+    return ""
+
+
+def sources(spec: ModelSpec) -> str:
+    """Where a model comes from, in the order in which it is tried."""
+    return ", else ".join(str(source) for source in spec.sources)
+
+
+def missing(rows: Sequence[Row | DraftRow], name: str) -> bool:
+    """Whether the model of that name has to be fetched first."""
+    for row in rows:
+        own = row.spec.id if isinstance(row, Row) else row.name
+        if own == name:
+            return not row.is_here
+    return False
