@@ -74,11 +74,16 @@ def _search(request: PlanRequest) -> tuple[Fit | None, Fit]:
 
 
 def _roomiest(request: PlanRequest) -> Fit | None:
-    """What fits, with the longest context where none is asked for."""
-    found, _ = _search(request)
-    if found is None or request.asked.n_ctx is not None:
-        return found
-    return fit(request, with_context(found.choice, _longest(request, found.choice)))
+    """What fits; where no context is asked for, with the longest for which anything gives way."""
+    if request.asked.n_ctx is not None:
+        return _search(request)[0]
+
+    def with_tokens(n: int) -> Fit | None:
+        return _search(replace(request, asked=replace(request.asked, n_ctx=n * _GRAIN)))[0]
+
+    most = (request.target.n_ctx_train or _MOST_CTX) // _GRAIN
+    n = _most(LEAST_CTX // _GRAIN, most, lambda n: with_tokens(n) is not None)
+    return with_tokens(n) if n else None
 
 
 def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:

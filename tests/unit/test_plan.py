@@ -1,0 +1,316 @@
+"""The ladder, its refusals, and devices that report odd things."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from edgespec.control import LONGEST
+from edgespec.engine.model import NATIVE_SNAPSHOTS
+from edgespec.errors import DoesNotFit, UsageError
+from edgespec.hardware.gpu import read_devices
+from edgespec.hardware.types import Cpu, Device, HardwareReport, Memory, Unknown
+from edgespec.plan.fit import MAX_LOGITS, N_SNAPSHOTS
+from edgespec.plan.lines import owners, shares
+from edgespec.plan.make import make_plan, next_rung
+from edgespec.plan.types import Asked, LayerSizes, ModelSizes, Placement, Plan, PlanRequest
+
+MIB, GIB = 1 << 20, 1 << 30
+CPU = Cpu("a processor", "x86_64", 8, 16, None, 8, ())
+
+
+def model(
+    id: str, layer_mib: int = 100, n_layer: int = 32, *, n_head_dim: int = 128, window: int = 0
+) -> ModelSizes:
+    """A dense model with a cache of 4 KiB per token and layer."""
+    layer = LayerSizes(layer_mib * MIB, 1024, 1024, window)
+    return ModelSizes(
+        id=id, architecture="llama", layers=(layer,) * n_layer, input_bytes=300 * MIB,
+        output_bytes=400 * MIB, tied_bytes=0, n_params=7_000_000_000, n_vocab=128_000,
+        n_embd=4096, n_head=32, n_head_dim=n_head_dim, n_ff=14_336, n_ctx_train=131_072,
+        largest_bytes=40 * MIB,
+    )  # fmt: skip
+
+
+TARGET = model("big")
+DRAFT = model("small", layer_mib=30, n_layer=16)
+TINY = model("tiny", layer_mib=5, n_layer=8)
+
+
+def gpu(name: str, free_mib: float, **more: object) -> Device:
+    free = int(free_mib * MIB)
+    return replace(Device(name, "a card", "GPU", free, free), **more)  # type: ignore[arg-type]
+
+
+def machine(*gpus: Device, ram_gib: float = 64) -> HardwareReport:
+    ram = int(ram_gib * GIB)
+    return HardwareReport("a machine", CPU, Memory(ram, ram, ""), gpus)
+
+
+def request(
+    *gpus: Device,
+    asked: Asked = Asked(),
+    drafts: tuple[ModelSizes, ...] = (DRAFT, TINY),
+    ram_gib: float = 64,
+) -> PlanRequest:
+    return PlanRequest(machine(*gpus, ram_gib=ram_gib), TARGET, drafts, asked)
+
+
+def kinds(plan: Plan) -> list[str]:
+    return [rung.kind for rung in plan.rungs]
+
+
+def test_plan_gives_nothing_up_where_all_fits() -> None:
+    plan = make_plan(request(gpu("CUDA0", 24 * 1024)))
+
+    assert plan.rungs == ()
+    assert plan.target.devices == ("CUDA0",)
+    assert plan.draft is not None
+    assert plan.draft.devices == ("CUDA0",)
+    assert plan.drafters[0] == "suffix+model"
+    assert "CUDA0" in plan.reason
+
+
+def test_plan_gives_things_up_in_order_as_memory_shrinks() -> None:
+    reached: list[list[str]] = []
+    for free_mib in range(9000, 400, -40):
+        found = kinds(make_plan(request(gpu("CUDA0", free_mib))))
+        if not reached or found != reached[-1]:
+            reached.append(found)
+
+    assert reached == [
+        [],
+        ["draft_kv"],
+        ["draft_kv", "draft_kv"],
+        ["draft_kv", "draft_kv", "smaller_draft"],
+        ["no_draft"],
+        ["no_draft", "kv_type"],
+        ["no_draft", "kv_type", "n_ctx"],
+        ["no_draft", "kv_type", "n_ctx", "n_gpu_layers"],
+        ["cpu"],
+    ]
+
+
+def test_plan_tells_each_rung_with_its_numbers() -> None:
+    plan = make_plan(request(gpu("CUDA0", 4096)))
+
+    told = " / ".join(rung.told for rung in plan.rungs)
+    assert "small would take" in told
+    assert f"{plan.target.n_gpu_layers} of 33 layers" in told
+    assert "4,096 tokens instead of 8,192" in told
+
+
+def test_plan_on_the_cpu_shortens_the_context_to_512_before_it_refuses() -> None:
+    shortest = min(make_plan(request(ram_gib=ram / 100)).target.n_ctx for ram in range(450, 480, 2))
+
+    assert 512 <= shortest < 1024
+
+
+def test_plan_refuses_with_part_need_and_have_when_nothing_fits() -> None:
+    with pytest.raises(DoesNotFit) as refusal:
+        make_plan(request(ram_gib=2))
+
+    assert refusal.value.exit_code == 4
+    assert "target weights 3.8 GiB" in refusal.value.message
+    assert "but 2.0 GiB are free" in refusal.value.message
+    assert "smaller" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        (Asked(n_ctx=131_072, n_gpu_layers=33), "--ctx "),
+        (Asked(n_ctx=16_384, kv_type="f16", draft="required", n_gpu_layers=33), "draft model"),
+        (Asked(n_ctx=20_480, kv_type="f16", n_gpu_layers=33), "--kv q8_0 it fits"),
+    ],
+)
+def test_plan_refuses_what_was_asked_for_and_names_what_fits(asked: Asked, hint: str) -> None:
+    small = request(gpu("CUDA0", 6800), asked=asked)
+
+    with pytest.raises(DoesNotFit) as refusal:
+        make_plan(small)
+
+    assert hint in refusal.value.hint
+    assert "on CUDA0" in refusal.value.message
+
+
+def test_context_of_the_hint_fits_and_a_longer_one_does_not() -> None:
+    asked = Asked(n_ctx=131_072, n_gpu_layers=33)
+    with pytest.raises(DoesNotFit) as refusal:
+        make_plan(request(gpu("CUDA0", 6800), asked=asked))
+    n_ctx = int(refusal.value.hint.split()[1])
+
+    plan = make_plan(request(gpu("CUDA0", 6800), asked=replace(asked, n_ctx=n_ctx)))
+
+    assert plan.target.n_ctx == n_ctx
+    assert plan.target.kv_type == "q8_0"
+    with pytest.raises(DoesNotFit):
+        make_plan(request(gpu("CUDA0", 6800), asked=replace(asked, n_ctx=n_ctx + 256)))
+
+
+def test_named_draft_is_not_left_out() -> None:
+    plan = make_plan(request(gpu("CUDA0", 4096), asked=Asked(draft="required")))
+
+    assert plan.draft_id == "small"
+    assert "no_draft" not in kinds(plan)
+
+
+def test_longest_context_of_a_plan_fits_with_the_same_pair() -> None:
+    wished = request(gpu("CUDA0", 12 * 1024))
+    plan = make_plan(wished)
+
+    longer = make_plan(replace(wished, asked=Asked(n_ctx=plan.n_ctx_most)))
+
+    assert plan.n_ctx_most > plan.target.n_ctx
+    assert kinds(longer) == []
+
+
+def test_next_rungs_lead_from_the_whole_wish_to_the_cpu_and_end() -> None:
+    wished = request(gpu("CUDA0", 24 * 1024))
+    plan: Plan | None = make_plan(wished)
+    seen = []
+    while plan is not None:
+        seen.append(plan)
+        plan = next_rung(wished, plan)
+
+    first_kinds = list(dict.fromkeys(kind for plan in seen for kind in kinds(plan)))
+    assert first_kinds == [
+        "draft_kv", "smaller_draft", "no_draft", "kv_type", "n_ctx", "n_gpu_layers", "cpu",
+    ]  # fmt: skip
+    assert seen[-1].target.devices == ()
+    assert seen[-1].target.n_ctx == 512
+    assert len(seen) < 40
+
+
+def test_next_rung_gives_up_nothing_that_was_asked_for() -> None:
+    asked = Asked(n_ctx=8192, kv_type="f16", draft="required", n_gpu_layers=33)
+    wished = request(gpu("CUDA0", 24 * 1024), asked=asked)
+    plan: Plan | None = make_plan(wished)
+    seen = []
+    while plan is not None:
+        seen.append((plan.target.n_ctx, plan.target.kv_type, plan.target.n_gpu_layers))
+        assert plan.draft_id == "small"
+        plan = next_rung(wished, plan)
+
+    assert set(seen) == {(8192, "f16", 33)}
+    assert len(seen) == 3
+
+
+def test_free_memory_counts_not_what_the_card_has() -> None:
+    crowded = gpu("CUDA0", 3 * 1024, total_bytes=24 * GIB)
+
+    plan = make_plan(request(crowded))
+
+    assert 0 < plan.target.n_gpu_layers < 33
+    assert next(room.free_bytes for room in plan.rooms if room.where == "CUDA0") == 3 * GIB
+
+
+@pytest.mark.parametrize("free_mib", [0, 1 / MIB, 100])
+def test_device_with_next_to_no_memory_gets_nothing(free_mib: float) -> None:
+    plan = make_plan(request(gpu("CUDA0", free_mib), gpu("CUDA1", 24 * 1024)))
+
+    assert plan.target.devices == ("CUDA1",)
+    assert plan.target.split == (1.0,)
+
+
+def test_device_of_unknown_memory_gets_nothing() -> None:
+    silent = gpu("CUDA0", 0, free_bytes=Unknown("it does not say"))
+
+    plan = make_plan(request(silent))
+
+    assert plan.target.devices == ()
+
+
+@pytest.mark.parametrize("free", [math.nan, math.inf, -1.0, 2.0**70])
+def test_absurd_memory_of_a_backend_is_unknown_and_plans_go_on(free: float) -> None:
+    odd = gpu("CUDA0", 0, free_bytes=free, total_bytes=free)
+
+    read = read_devices(lambda: (odd,))  # type: ignore[arg-type,return-value]
+
+    assert isinstance(read, tuple)
+    assert isinstance(read[0].free_bytes, Unknown)
+    assert make_plan(request(*read)).target.devices == ()
+
+
+def test_unequal_cards_share_by_their_room() -> None:
+    plan = make_plan(request(gpu("CUDA0", 2048), gpu("CUDA1", 4800), drafts=()))
+
+    weights = {x.where: x.size_bytes for x in plan.lines if x.what == "target weights"}
+    assert sum(plan.target.split) == pytest.approx(1.0)
+    assert plan.target.devices == ("CUDA1", "CUDA0")
+    assert weights["CUDA1"] > 2 * weights["CUDA0"]
+    assert kinds(plan) == []
+
+
+def test_integrated_gpu_waits_where_there_is_another() -> None:
+    integrated = gpu("Vulkan1", 30 * 1024, kind="IGPU", is_unified=True)
+
+    beside = make_plan(request(integrated, gpu("CUDA0", 12 * 1024)))
+    alone = make_plan(request(integrated))
+
+    assert beside.target.devices == ("CUDA0",)
+    assert alone.target.devices == ("Vulkan1",)
+
+
+def test_unified_memory_is_not_counted_twice() -> None:
+    apple = gpu("MTL0", 48 * 1024, is_unified=True)
+
+    with pytest.raises(DoesNotFit, match="of memory"):
+        make_plan(request(apple, ram_gib=3))
+
+
+def test_asked_devices_are_taken_and_unknown_ones_refused() -> None:
+    cards = gpu("CUDA0", 24 * 1024), gpu("CUDA1", 24 * 1024)
+    asked = Asked(devices=("CUDA1",), draft_devices=("CUDA0",))
+
+    plan = make_plan(request(*cards, asked=asked))
+
+    assert plan.target.devices == ("CUDA1",)
+    assert plan.draft is not None
+    assert plan.draft.devices == ("CUDA0",)
+    with pytest.raises(UsageError, match="no device 'CUDA7'"):
+        make_plan(request(*cards, asked=Asked(devices=("CUDA7",))))
+
+
+def test_context_beyond_the_training_is_refused() -> None:
+    with pytest.raises(UsageError, match="was trained for 131,072"):
+        make_plan(request(asked=Asked(n_ctx=200_000)))
+
+
+def test_quantised_cache_is_refused_where_heads_do_not_divide() -> None:
+    odd = model("odd", n_head_dim=80)
+
+    with pytest.raises(UsageError, match="do not divide"):
+        make_plan(PlanRequest(machine(), odd, (), Asked(kv_type="q8_0")))
+
+
+def test_experts_and_heads_are_noted() -> None:
+    mixture = replace(TARGET, n_expert=64, n_expert_used=8, n_ff_expert=768, has_heads=True)
+
+    plan = make_plan(PlanRequest(machine(), mixture, (DRAFT,)))
+
+    assert any("mixture of experts" in note for note in plan.notes)
+    assert any("draft heads" in note for note in plan.notes)
+
+
+def test_layers_lie_where_llama_cpp_puts_them() -> None:
+    placement = Placement(("A", "B"), shares((1, 2)), 3, "layer", 512, 128, 64, "f16")
+
+    places = owners(model("four", n_layer=4), placement)
+
+    assert places == ("CPU", "CPU", "A", "B", "B")
+
+
+@pytest.mark.parametrize("counts", [(1,), (3, 5), (41, 40), (0, 7), (1, 0, 1), (27, 27, 27)])
+def test_shares_sum_to_one_and_give_back_their_counts(counts: tuple[int, ...]) -> None:
+    names = tuple("ABC"[: len(counts)])
+    placement = Placement(names, shares(counts), sum(counts), "layer", 512, 128, 64, "f16")
+
+    places = owners(model("m", n_layer=sum(counts) - 1), placement)
+
+    assert sum(placement.split) == pytest.approx(1.0)
+    assert tuple(places.count(name) for name in names) == counts
+
+
+def test_constants_agree_with_the_engine() -> None:
+    assert (MAX_LOGITS, N_SNAPSHOTS) == (LONGEST + 1, NATIVE_SNAPSHOTS)
