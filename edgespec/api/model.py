@@ -56,8 +56,9 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         raise UsageError(
             f"{n_threads} threads cannot compute", hint=f"give 1 to {MOST_THREADS:,}, or none"
         )
-    asked, workers = wishes(loading)
-    files = find_files(target, loading.get("draft"), drafter)
+    draft = loading.get("draft")
+    asked, workers = wishes(loading, draft=draft, drafter=drafter)
+    files = find_files(target, draft, drafter)
     _check_context(files, n_ctx)
     loaded = load_pair(
         files,

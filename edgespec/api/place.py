@@ -36,7 +36,7 @@ def planned(
     """
     drafts = [(pair.draft, pair.draft_id or "") for pair in (files, *files.others)]
     request = PlanRequest(
-        _hardware(workers, memory_bytes),
+        this_machine(workers, memory_bytes),
         sizes_of(files.target, files.target_id),
         tuple(sizes_of(header, name) for header, name in drafts if header is not None),
         asked,
@@ -47,7 +47,7 @@ def planned(
     return Planned(request, plan)
 
 
-def _hardware(workers: Sequence[str], memory_bytes: int | None) -> HardwareReport:
+def this_machine(workers: Sequence[str] = (), memory_bytes: int | None = None) -> HardwareReport:
     """This machine and the workers that may be used; others may be connected for other models."""
     found = probe()
     devices = tuple(d for d in found.devices if not worker_of(d.name) or d.name in workers)

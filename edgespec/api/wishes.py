@@ -1,8 +1,9 @@
 """What a person asked of the placement: checked, workers connected, ready for the plan."""
 
+from pathlib import Path
 from typing import get_args
 
-from edgespec.api.types import Loading
+from edgespec.api.types import Placing
 from edgespec.drafters import find
 from edgespec.engine.rpc.client import connect
 from edgespec.engine.rpc.endpoint import endpoints_of
@@ -10,7 +11,9 @@ from edgespec.errors import UsageError
 from edgespec.plan.types import Asked, DraftWish, KvType, SplitMode
 
 
-def wishes(loading: Loading) -> tuple[Asked, tuple[str, ...]]:
+def wishes(
+    loading: Placing, *, draft: str | Path | None, drafter: str = "auto"
+) -> tuple[Asked, tuple[str, ...]]:
     """What the plan must keep to, and the devices of the workers that were named.
 
     Raises: `UsageError` for a value without a meaning; `EngineError` for a worker that cannot be
@@ -28,7 +31,7 @@ def wishes(loading: Loading) -> tuple[Asked, tuple[str, ...]]:
     )
     asked = Asked(
         kv_type=loading.get("kv_type"),
-        draft=_draft_wish(loading),
+        draft=_draft_wish(draft, drafter),
         n_gpu_layers=n_layers,
         devices=None if devices is None else tuple(devices),
         draft_devices=None if draft_devices is None else tuple(draft_devices),
@@ -37,9 +40,8 @@ def wishes(loading: Loading) -> tuple[Asked, tuple[str, ...]]:
     return asked, connected
 
 
-def _draft_wish(loading: Loading) -> DraftWish:
+def _draft_wish(draft: str | Path | None, drafter: str) -> DraftWish:
     """A draft model that was named, by itself or by a drafter that needs one, is not given up."""
-    draft, drafter = loading.get("draft"), loading.get("drafter", "auto")
     if draft is None:
         return "off"
     is_needed = drafter != "auto" and find(drafter).needs_draft_model

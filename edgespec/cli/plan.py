@@ -1,15 +1,16 @@
 """`edgespec plan`: what would go where, in bytes, before anything is loaded."""
 
 import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, cast, get_args
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
+from edgespec.cli.placing import loading_of, placing_flags
 from edgespec.cli.render import Screen
-from edgespec.plan.types import Asked, DraftWish, KvType
+from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.hardware.types import HardwareReport
@@ -22,8 +23,7 @@ _SOME = click.IntRange(min=16)
 @click.argument("target", metavar="TARGET")
 @click.option("--draft", default="auto", metavar="MODEL|off|auto", help="Default: auto.")
 @click.option("-c", "--ctx", type=_SOME, metavar="N", help="Context length in tokens.")
-@click.option("--kv", type=click.Choice(get_args(KvType)), help="Type of the target's cache.")
-@click.option("--gpu-layers", type=click.IntRange(min=0), metavar="N", help="On the GPU; 0: none.")
+@placing_flags
 @click.option("--hardware", metavar="NAME", help="rtx4090, 2x-rtx4090, m4-max-64, cpu-32, ...")
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
 @log_flags
@@ -34,27 +34,23 @@ def plan(
     target: str,
     draft: str,
     ctx: int | None,
-    kv: str | None,
-    gpu_layers: int | None,
     hardware: str | None,
     is_json: bool,
+    **placing: Any,
 ) -> None:
     """Show what goes where: weights, caches and buffers, in bytes, with nothing loaded.
 
     TARGET is a file, a model that is here, or one of the catalogue. With --hardware, for a machine
     that is not here. Exits with 4 when what was asked for does not fit.
     """
+    from edgespec.api.wishes import wishes
     from edgespec.plan.gather import gather
     from edgespec.plan.make import make_plan
 
-    wish = "auto" if draft == "auto" else "off" if draft == "off" else "required"
-    asked = Asked(
-        n_ctx=ctx,
-        kv_type=cast("KvType | None", kv),
-        draft=cast("DraftWish", wish),
-        n_gpu_layers=gpu_layers,
-    )
-    machine = _machine(hardware)
+    said = loading_of(placing)
+    asked, workers = wishes(said, draft=None if draft == "off" else draft)
+    asked = replace(asked, n_ctx=ctx)
+    machine = _machine(hardware, workers, said.get("memory_bytes"))
     gathered = gather(target, draft, asked, machine, is_here=hardware is None)
     for notice in gathered.notices:
         shared.screen.note(f"note: {notice}")
@@ -65,14 +61,21 @@ def plan(
         show(shared.screen, found, machine)
 
 
-def _machine(name: str | None) -> "HardwareReport":
-    if name is not None:
-        from edgespec.hardware.machines import machine
+def _machine(
+    name: str | None, workers: tuple[str, ...], memory_bytes: int | None
+) -> "HardwareReport":
+    if name is None:
+        from edgespec.api.place import this_machine
 
-        return machine(name)
-    from edgespec.hardware.probe import probe
+        return this_machine(workers, memory_bytes)
+    from edgespec.hardware.machines import machine
 
-    return probe()
+    if workers or memory_bytes:
+        raise UsageError(
+            "--hardware plans for another machine, --rpc and --memory for this one",
+            hint="leave one out",
+        )
+    return machine(name)
 
 
 def show(screen: Screen, found: "Plan", hardware: "HardwareReport") -> None:
