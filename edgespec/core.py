@@ -125,7 +125,11 @@ class Branch:
     """A chain of tokens that leaves the trunk after its first `at` tokens."""
 
     at: int
+    """Counts the context's tokens and the draft's: len(context) is the root of a tree."""
     tokens: tuple[int, ...]
+    dists: tuple[Dist, ...] = ()
+    """As in `Draft`. The first token of a sampled branch was drawn without replacement: its q
+    lacks what the trunk and earlier branches drew in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,8 @@ class Draft:
     """Proposed tokens x₁..x_k with the distributions q₁..q_k they were drawn from.
 
     `dists` empty: a deterministic draft, every q a point mass. A sampled draft keeps every token
-    it drew (dropping one because of its value would change the output's law).
+    it drew (dropping one because of its value would change the output's law). With branches it is
+    a tree: `tokens` its trunk, each branch another way to go on from somewhere along it.
     """
 
     tokens: tuple[int, ...] = ()
@@ -145,6 +150,18 @@ class Draft:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    @property
+    def n_nodes(self) -> int:
+        """Tokens of the trunk and of all branches."""
+        return len(self.tokens) + sum(len(branch.tokens) for branch in self.branches)
+
+    def along(self, branch: int | None, n_context: int) -> tuple[int, ...]:
+        """The drafted tokens on the way through a branch; None: those of the trunk."""
+        if branch is None:
+            return self.tokens
+        taken = self.branches[branch]
+        return (*self.tokens[: taken.at - n_context], *taken.tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -153,6 +170,8 @@ class Verdict:
     accepted: int
     tokens: tuple[int, ...]
     kind: Literal["recovered", "bonus"]
+    branch: int | None = None
+    """The branch that the accepted tokens lead into; None: they stay on the trunk."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,23 @@ Knows sessions, drafters and a sampler by their Protocols; nothing of text, file
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
-
-import numpy as np
 
 from edgespec.context import Context
 from edgespec.core import (
-    Constraint,
     Controller,
-    Dist,
-    Draft,
     Drafter,
     LearnsFromTarget,
-    Logits,
     Sampler,
     Session,
     Tokens,
 )
+from edgespec.decode_law import TargetLaw, legal
 from edgespec.events import FinishReason, Source, Step, sources
 from edgespec.logprobs import logprobs
 from edgespec.verify import verify
+from edgespec.verify_tree import verify_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +74,20 @@ def speculate(
         budget = min(end - n, target.max_logits) - 1  # one token is always the target's own
         choice = controller.choose(context.tokens, budget)
         drafter = drafters[choice.drafter]
-        draft = _legal(drafter.draft(context.tokens, choice.k, sampler), sampler.constraint)
+        draft = legal(drafter.draft(context.tokens, choice.k, sampler), sampler.constraint, n)
         drafted_s = perf_counter()
 
         tokens = context.followed_by(draft.tokens)
         logits = target.forward(tokens, n_logits=len(draft) + 1, branches=draft.branches)
         decoded_s = perf_counter()
 
-        p = _Target(logits, tokens, n, sampler)
-        verdict = verify(draft, p, sampler, position=n)
+        p = TargetLaw(logits, draft, tokens, n, sampler)
+        judge = verify_tree if draft.branches else verify
+        verdict = judge(draft, p, sampler, position=n)
+        path = draft.along(verdict.branch, n)
         verified_s = perf_counter()
 
-        origins = sources(len(draft), verdict.accepted)
+        origins = sources(len(path), verdict.accepted)
         emitted = context.commit(verdict.tokens, origins, request.ends)
         for token in emitted:
             if not request.is_eog(token):
@@ -100,7 +98,7 @@ def speculate(
         accepted = min(verdict.accepted, len(emitted))
         step = Step(
             drafter=drafter.name,
-            draft=draft.tokens,
+            draft=path,
             tokens=emitted,
             accepted=accepted,
             discarded=verdict.accepted - accepted,
@@ -111,7 +109,7 @@ def speculate(
             step_s=perf_counter() - began_s,
             context=n,
             match=draft.match,
-            logprobs=() if asked is None else logprobs(logits, emitted, asked),
+            logprobs=() if asked is None else logprobs(p.rows(verdict.branch), emitted, asked),
         )
         controller.observe(step)
         yield step
@@ -127,41 +125,3 @@ def _reason(context: Context, request: Request, end: int) -> FinishReason:
     n_asked = request.max_tokens
     is_full = n_asked is None or len(context) - len(request.prompt) < n_asked
     return "context_full" if is_full else "length"
-
-
-class _Target:
-    """p(i): the target's shaped distribution after the first i draft tokens, when asked for."""
-
-    def __init__(self, logits: Logits, tokens: Tokens, n: int, sampler: Sampler) -> None:
-        self._logits = logits
-        self._tokens = tokens
-        self._n = n
-        self._sampler = sampler
-        self._constraints: list[Constraint | None] = [sampler.constraint]
-
-    def __call__(self, i: int) -> Dist:
-        history = self._tokens[: self._n + i]
-        return self._sampler.dist(self._logits[i], history, self._constraint(i))
-
-    def _constraint(self, i: int) -> Constraint | None:
-        while len(self._constraints) <= i:
-            last = self._constraints[-1]
-            token = int(self._tokens[self._n + len(self._constraints) - 1])
-            self._constraints.append(None if last is None else last.advanced(token))
-        return self._constraints[i]
-
-
-def _legal(draft: Draft, constraint: Constraint | None) -> Draft:
-    """Cut a deterministic draft before the first token that the grammar forbids.
-
-    A sampled draft is left alone: its drafter masked it by the same grammar, and dropping a drawn
-    token would change the output's law.
-    """
-    if constraint is None or draft.dists:
-        return draft
-    for i, token in enumerate(draft.tokens):
-        if not constraint.allowed(np.array([token], np.int32))[0]:
-            return replace(draft, tokens=draft.tokens[:i])
-        if i + 1 < len(draft):
-            constraint = constraint.advanced(token)
-    return draft

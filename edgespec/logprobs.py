@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgespec.core import Logits, Row
+from edgespec.core import Row
 from edgespec.events import TokenLogprob
 
 
-def logprobs(logits: Logits, tokens: Sequence[int], n_top: int) -> tuple[TokenLogprob, ...]:
+def logprobs(rows: Sequence[Row], tokens: Sequence[int], n_top: int) -> tuple[TokenLogprob, ...]:
     """Of each of a step's tokens, from the row that it was decided on: row i decides token i."""
-    return tuple(_of_row(logits[i], token, n_top) for i, token in enumerate(tokens))
+    return tuple(_of_row(rows[i], token, n_top) for i, token in enumerate(tokens))
 
 
 def _of_row(row: Row, token: int, n_top: int) -> TokenLogprob:

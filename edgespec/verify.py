@@ -11,6 +11,7 @@ block  Sun et al. 2024 (arXiv 2403.10444), Algorithm 2: judges a draft as a whol
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 import numpy as np
@@ -126,7 +127,7 @@ def residual(p: Dist, q: Dist, weight: float = _ONE) -> Dist:
     if not len(kept):
         return p  # p = q up to rounding: a refusal was all but impossible, and p is the law.
     excess = excess[kept]
-    return Dist(p.ids[kept], excess / excess.sum())
+    return replace(p, ids=p.ids[kept], probs=excess / excess.sum())
 
 
 def _excess(p: Dist, q: Dist, weight: float) -> Probs:

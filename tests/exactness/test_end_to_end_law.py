@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from edgespec import decode
+from edgespec import decode, decode_law
 from edgespec.core import Dist, Draft, Sampler, Sampling, Tokens, Verdict
 from edgespec.verify import Target
 from tests import tinygguf
@@ -96,10 +96,10 @@ def test_stale_penalties_are_seen(pairs: dict[str, Pair], monkeypatch: pytest.Mo
     prompt = repetitive_prompt(pair.target)
     expected = law(pair.target, prompt, PENALISED)
 
-    def stale(target: decode._Target, i: int) -> Dist:
+    def stale(target: decode_law.TargetLaw, i: int) -> Dist:
         return target._sampler.dist(target._logits[i], target._tokens[: target._n])
 
-    monkeypatch.setattr(decode._Target, "__call__", stale)
+    monkeypatch.setattr(decode_law.TargetLaw, "__call__", stale)
     counts, _ = replies(pair, pair.drafters["model"], prompt, PENALISED, N)
 
     assert p_value(counts, expected) < LEAST_P

@@ -10,17 +10,8 @@ from edgespec.core import Row
 from edgespec.logprobs import logprobs
 
 
-class Rows(list[Row]):
-    """Logits that were decoded earlier."""
-
-    n_decoded = 0
-
-    def branch(self, b: int) -> Sequence[Row]:
-        raise AssertionError(b)
-
-
-def rows(*values: Sequence[float]) -> Rows:
-    return Rows(np.array(row, np.float32) for row in values)
+def rows(*values: Sequence[float]) -> list[Row]:
+    return [np.array(row, np.float32) for row in values]
 
 
 def test_logprobs_are_the_logarithms_of_the_softmax() -> None:
