@@ -55,7 +55,7 @@ class RawGguf:
     """Sections in file order; the counts are right unless a test sets them."""
 
     keys: Sequence[bytes] = KEYS
-    tensors: Sequence[bytes] = field(default_factory=lambda: (tensor("output_norm.weight"),))
+    tensors: Sequence[bytes] = field(default_factory=lambda: (tensor("blk.0.attn_norm.weight"),))
     magic: bytes = b"GGUF"
     version: int = 3
     n_keys: int | None = None

@@ -41,6 +41,8 @@ def check_survives(parts: tuple[GgufPart, ...], shape: ModelShape) -> None:
     facts = _Facts(parts[0], shape)
     for part in parts:
         _check_part(part, is_first=part is parts[0])
+    if not any(tensor.name.startswith("blk.") for part in parts for tensor in part.tensors):
+        refuse(parts[0].path, "has no layers: no tensor's name begins with 'blk.'", _HINT)
     for rule in (_layers, _experts, _heads, _window, _rope, _numbers):
         for what in rule(facts):
             refuse(parts[0].path, what, _HINT)

@@ -11,9 +11,9 @@ from typing import Final
 from edgespec.gguf.part import GgufPart, refuse, shown
 
 _FAMILIES: Final = frozenset(
-    {"llama", "gpt2", "bert", "rwkv", "plamo2", "gemma4", "hybriddna", "whitespace"}
+    {"llama", "gpt2", "rwkv", "plamo2", "gemma4", "hybriddna", "whitespace"}
 )
-_ENCODER: Final = "t5"
+_ENCODERS: Final = {"t5": "T5", "bert": "BERT"}
 _BYTE_FAMILIES: Final = frozenset({"llama", "plamo2"})
 _LISTS: Final = ("tokenizer.ggml.token_type", "tokenizer.ggml.scores")
 _HINT: Final = "get another file of this model: this one was converted wrongly, or is damaged"
@@ -23,10 +23,10 @@ def check_family(part: GgufPart, kind: str) -> None:
     """Refuse tokenizers that llama.cpp does not have, or not for text that is written."""
     if kind == "none":
         refuse(part.path, "has no vocabulary: no text can be turned into its tokens", _HINT)
-    if kind == _ENCODER:
+    if kind in _ENCODERS:
         refuse(
             part.path,
-            "has a T5 tokenizer, made for models that read and do not write",
+            f"has a {_ENCODERS[kind]} tokenizer, made for models that read and do not write",
             "give the file of a language model",
         )
     if kind not in _FAMILIES:

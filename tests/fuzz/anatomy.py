@@ -51,22 +51,26 @@ class Anatomy:
 
     def build(self) -> bytes:
         """The file's bytes."""
+        head, _ = self.hollow()
+        padding = (one.data + bytes(-len(one.data) % self.alignment) for one in self.entries)
+        return head + b"".join(padding)
+
+    def hollow(self) -> tuple[bytes, int]:
+        """The bytes up to the data section, and the size of the whole file."""
         n_keys = len(self.keys) if self.n_keys is None else self.n_keys
         n_entries = len(self.entries) if self.n_entries is None else self.n_entries
         out = [b"GGUF", struct.pack("<I", self.version), _u64(n_entries), _u64(n_keys)]
         for key in self.keys:
             out += [_u64(len(key.name)), key.name, struct.pack("<I", key.kind), key.payload]
-        data: list[bytes] = []
         at = 0
         for one in self.entries:
             offset = at if one.offset is None else one.offset
             out += [_u64(len(one.name)), one.name, struct.pack("<I", len(one.dims))]
             out += [*map(_u64, one.dims), struct.pack("<I", one.kind & 0xFFFFFFFF), _u64(offset)]
-            padded = one.data + bytes(-len(one.data) % self.alignment)
-            data.append(padded)
-            at += len(padded)
+            at += -(-len(one.data) // self.alignment) * self.alignment
         head = b"".join(out)
-        return head + bytes(-len(head) % self.alignment) + b"".join(data)
+        head += bytes(-len(head) % self.alignment)
+        return head, len(head) + at
 
 
 def _u64(n: int) -> bytes:
@@ -338,17 +342,23 @@ MUTATIONS: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
-def mutant(file: Anatomy, rng: random.Random, *, n_most: int = 4) -> bytes:
-    """One to `n_most` mutations of the fields, then now and then of the bytes."""
+def mutated(file: Anatomy, rng: random.Random, *, n_most: int = 4) -> Anatomy:
+    """One to `n_most` changes of the fields."""
     for _ in range(rng.randint(1, n_most)):
         if file.keys and file.entries:
             file = rng.choice(MUTATIONS)(file, rng)
-    raw = bytearray(file.build())
-    header_bytes = min(len(raw), 20_000)
+    return file
+
+
+def hollow_mutant(file: Anatomy, rng: random.Random) -> tuple[bytes, int]:
+    """The header of a mutant, its bytes changed too now and then, and the size of its file."""
+    head, size = mutated(file, rng).hollow()
+    raw = bytearray(head)
     if rng.random() < 0.25:
         for _ in range(rng.randint(1, 3)):
-            at = rng.randrange(header_bytes)
+            at = rng.randrange(len(raw))
             raw[at : at + 8] = rng.choice(WORDS).to_bytes(8, "little")[: rng.choice((1, 4, 8))]
     if rng.random() < 0.1:
-        del raw[rng.randrange(header_bytes) :]
-    return bytes(raw)
+        del raw[rng.randrange(len(raw)) :]
+        size = len(raw)
+    return bytes(raw), size

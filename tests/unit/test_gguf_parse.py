@@ -26,7 +26,7 @@ def test_header_is_read_in_version(tmp_path: Path, version: int) -> None:
     header = read_header(path)
 
     assert header.parts[0].version == version
-    assert [t.name for t in header.tensors] == ["output_norm.weight"]
+    assert [t.name for t in header.tensors] == ["blk.0.attn_norm.weight"]
 
 
 BIG_ENDIAN = int.from_bytes(struct.pack(">I", 3), "little")

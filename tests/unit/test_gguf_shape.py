@@ -77,7 +77,7 @@ def test_quant_is_the_files_word_else_its_commonest_type(
     tmp_path: Path, file_type: int | None, quant: str
 ) -> None:
     keys = KEYS if file_type is None else (*KEYS, u32_key("general.file_type", file_type))
-    tensors = (tensor("norm", (8,)), tensor("big", (64,), kind=8, offset=32))
+    tensors = (tensor("norm", (8,)), tensor("blk.0.big", (64,), kind=8, offset=32))
     file = RawGguf(keys=keys, tensors=tensors, data=bytes(100))
 
     assert read_header(file.write(tmp_path / "m.gguf")).shape.quant == quant

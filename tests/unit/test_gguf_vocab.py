@@ -99,7 +99,8 @@ def test_check_refuses_a_file_without_a_vocabulary(tmp_path: Path) -> None:
     ("kind", "says"),
     [
         ("none", "has no vocabulary"),
-        ("t5", "made for models that read and do not write"),
+        ("t5", "has a T5 tokenizer, made for models that read and do not write"),
+        ("bert", "has a BERT tokenizer, made for models that read and do not write"),
         ("test", "the tokenizer 'test', which this llama.cpp does not know"),
     ],
 )
