@@ -15,7 +15,7 @@ from edgespec.models.names import Resolved
 from edgespec.models.ollama import ollama_folders
 from edgespec.models.spec import HubSource, ModelSpec
 from edgespec.store import remove
-from edgespec.store.disk import places
+from edgespec.store.disk import leftovers, places
 from edgespec.store.job import folder_of
 from edgespec.store.pins import pinned
 
@@ -51,7 +51,7 @@ def plan_removal(resolved: Resolved) -> Removal:
     spec = _spec_of(resolved)
     copies = [path for path in places(spec) if path.is_file()]
     own = folder_of(spec)
-    outside = [path for path in copies if own not in path.parents]
+    outside = [path for path in copies if own not in path.parents] + list(leftovers(spec))
     doomed = [_judged(path, outside) for path in outside]
     doomed += [_judged(path, outside) for path in sorted(files_below(own))]
     if not doomed:

@@ -5,13 +5,13 @@ Asks through huggingface_hub, so that endpoint, token and proxies are the usual 
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from edgespec import paths
 from edgespec.errors import DownloadError, ModelNotFound
-from edgespec.gguf.shards import is_shard, listed
+from edgespec.gguf.shards import is_shard, listed, shard_name
 from edgespec.models.hub_names import HubName
 from edgespec.models.quants import choose, quant_of, quants_in
 from edgespec.models.spec import HubSource, ModelSpec
@@ -53,23 +53,41 @@ def spec_of(name: HubName, ask: List) -> ModelSpec:
         )
     found = ask(name)
     file = _file_of(name, found)
-    if is_shard(PurePosixPath(file.name)):
-        folder, _, stem = file.name.rpartition("/")
-        pattern = f"{folder}/*" if folder else f"{stem.split('-00001-of-')[0]}*"
-        raise ModelNotFound(
-            f"{file.name} of {name.repo} is the first of several files, which are not fetched here",
-            hint=f"hf download {name.repo} --include '{pattern}', then the same command again",
-        )
     quant = quant_of(file.name)
+    id = f"{name.repo}:{quant}" if quant else name.repo
+    later = _later_shards(file, found)
+    shards = (_one(f"{id}#{i}", one, quant, found) for i, one in enumerate(later, 2))
+    return replace(_one(id, file, quant, found), shards=tuple(shards))
+
+
+def _one(id: str, file: HubFile, quant: str | None, found: HubRepo) -> ModelSpec:
     return ModelSpec(
-        id=f"{name.repo}:{quant}" if quant else name.repo,
-        title=name.repo,
+        id=id,
+        title=found.repo,
         file=PurePosixPath(file.name).name,
         quant=quant or "?",
-        sources=(HubSource(name.repo, file.name, found.commit),),
+        sources=(HubSource(found.repo, file.name, found.commit),),
         size_bytes=file.size_bytes,
         sha256=file.sha256,
     )
+
+
+def _later_shards(first: HubFile, found: HubRepo) -> list[HubFile]:
+    """The files that belong with the first one of a split model. Raises: `ModelNotFound`."""
+    path = PurePosixPath(first.name)
+    if not is_shard(path):
+        return []
+    stem, _, count = path.stem.rpartition("-of-")
+    names = [shard_name(stem.rpartition("-")[0], i, int(count)) for i in range(1, int(count))]
+    wanted = [str(path.with_name(name)) for name in names]
+    by_name = {file.name: file for file in found.files}
+    missing = [name for name in wanted if name not in by_name]
+    if missing:
+        raise ModelNotFound(
+            f"{found.repo} lacks {listed(missing)}, which belong with {first.name}",
+            hint="the repository is incomplete: choose another quantisation, or another repository",
+        )
+    return [by_name[name] for name in wanted]
 
 
 def is_offline() -> bool:

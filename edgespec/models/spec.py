@@ -141,7 +141,7 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """One entry of the catalogue: exactly one file."""
+    """One model: exactly one file, or the first of a split one's."""
 
     id: str
     title: str
@@ -175,11 +175,19 @@ class ModelSpec:
     """Why shape and quantisation do not give the file's size to 2 %, where they do not."""
     unverified: tuple[str, ...] = ()
     """Keys of the entry that rest on one public source."""
+    shards: "tuple[ModelSpec, ...]" = ()
+    """The further files of a split model, each with a source and pins of its own."""
+
+    @property
+    def file_bytes(self) -> int | None:
+        """The size of this file to reckon with: exact where known, else rounded."""
+        return self.size_bytes or self.about_bytes
 
     @property
     def planning_bytes(self) -> int | None:
-        """The size to reckon with: exact where known, else rounded."""
-        return self.size_bytes or self.about_bytes
+        """The size of the model to reckon with, further files included."""
+        sizes = [one.file_bytes for one in (self, *self.shards)]
+        return None if None in sizes else sum(size or 0 for size in sizes)
 
     def advice(self, *, think: bool) -> SamplingAdvice:
         """The publisher's sampling with thinking on or off."""

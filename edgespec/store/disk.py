@@ -18,6 +18,9 @@ from edgespec.store.lock import locked
 from edgespec.store.pins import has_pinned_size, is_pinned, pinned
 from edgespec.store.progress import Tell, ignore
 
+PART = "edgespec-{}.part"
+"""How names of unfinished downloads end; {} is the model's key."""
+
 
 @dataclass(frozen=True, slots=True)
 class Installed:
@@ -46,6 +49,8 @@ def installed(spec: ModelSpec, tell: Tell = ignore) -> Path | None:
 
     The size is checked always, the hash the first time a file is seen (tells "verify" meanwhile).
     """
+    if any(installed(shard, tell) is None for shard in spec.shards):
+        return None
     spec = pinned(spec)
     found = (path for path in places(spec) if is_pinned(spec, path, tell))
     return next(found, None)
@@ -55,32 +60,42 @@ def list_installed(specs: Iterable[ModelSpec]) -> tuple[Installed, ...]:
     """Those of `specs` that are here, judged by size alone: fast, for listing."""
     found = []
     for spec in map(pinned, specs):
-        path = next((path for path in places(spec) if has_pinned_size(spec, path)), None)
-        if path is not None:
-            found.append(Installed(spec, path, path.stat().st_size))
+        files = [_of_pinned_size(one) for one in (spec, *spec.shards)]
+        here = [path for path in files if path is not None]
+        if len(here) == len(files):
+            found.append(Installed(spec, here[0], sum(path.stat().st_size for path in here)))
     return tuple(found)
 
 
+def _of_pinned_size(spec: ModelSpec) -> Path | None:
+    return next((path for path in places(spec) if has_pinned_size(spec, path)), None)
+
+
 def remove(spec: ModelSpec) -> Removed:
-    """Delete every copy of the model's file and what unfinished pulls left.
+    """Delete every copy of the model's files and what unfinished pulls left.
 
     Raises: `ModelNotFound` when there is nothing to delete.
     """
-    spec = pinned(spec)
+    removed = [_removed(pinned(one)) for one in (spec, *spec.shards)]
+    doomed = tuple(path for one in removed for path in one.paths)
+    if not doomed:
+        raise ModelNotFound(
+            f"{spec.id} is not on this machine", hint="`edgespec models` shows which ones are"
+        )
+    return Removed(doomed, sum(one.freed_bytes for one in removed))
+
+
+def _removed(spec: ModelSpec) -> Removed:
     own = folder_of(spec)
     with locked(spec, ignore):
         copies = [path for path in places(spec) if path.is_file()]
-        doomed = [path for path in copies if own not in path.parents]
+        doomed = [path for path in copies if own not in path.parents] + list(leftovers(spec))
         freed_bytes = sum(_unlink(path) for path in doomed)
         if own.is_dir():
             inside = [path for path in own.rglob("*") if path.is_file()]
             freed_bytes += sum(path.stat().st_size for path in inside)
             doomed += [own]
             shutil.rmtree(own)
-    if not doomed:
-        raise ModelNotFound(
-            f"{spec.id} is not on this machine", hint="`edgespec models` shows which ones are"
-        )
     return Removed(tuple(doomed), freed_bytes)
 
 
@@ -95,8 +110,20 @@ def places(spec: ModelSpec) -> Iterator[Path]:
             yield from _in_hub_cache(source, any_revision=spec.sha256 is not None)
 
 
+def leftovers(spec: ModelSpec) -> Iterator[Path]:
+    """What unfinished pulls of the model left in the hub's cache."""
+    for source in spec.sources:
+        if isinstance(source, HubSource):
+            yield from (repo_folder(source) / "blobs").glob(f"*.{PART.format(key_of(spec))}")
+
+
+def repo_folder(source: HubSource) -> Path:
+    """The repository's folder in the hub's cache."""
+    return paths.hub_cache() / f"models--{source.repo.replace('/', '--')}"
+
+
 def _in_hub_cache(source: HubSource, *, any_revision: bool) -> Iterator[Path]:
-    repo = paths.hub_cache() / f"models--{source.repo.replace('/', '--')}"
+    repo = repo_folder(source)
     snapshots = repo / "snapshots"
     commit = source.revision
     with contextlib.suppress(OSError):  # a commit has no ref of its own

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.models.spec import HubSource
+from edgespec.store.disk import PART, leftovers, repo_folder
 from edgespec.store.hub_errors import disk_failure, explained
 from edgespec.store.hub_offer import Offer, ask
 from edgespec.store.hub_stream import Stream
@@ -23,7 +24,6 @@ from edgespec.store.pins import is_pinned, pin, remember
 from edgespec.store.progress import Meter
 from edgespec.store.pump import Lost, pumped
 
-PART = ".part"
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -34,7 +34,7 @@ def is_offline() -> bool:
 
 def fetch(source: HubSource, job: Job) -> Path:
     """The verified file in the hub's cache. Raises: `SourceFailed`, quickly when unreachable."""
-    meter = job.meter("download", str(source), job.spec.planning_bytes)
+    meter = job.meter("download", str(source), job.spec.file_bytes)
     offer = ask(source, job, meter)
     _check_offer(offer, job)
     blob = repo_folder(source) / "blobs" / offer.etag
@@ -56,16 +56,6 @@ def fetch(source: HubSource, job: Job) -> Path:
             hint=f"if no other program needs it, delete {path} and run it again",
         )
     return path
-
-
-def repo_folder(source: HubSource) -> Path:
-    """The repository's folder in the hub's cache."""
-    return paths.hub_cache() / f"models--{source.repo.replace('/', '--')}"
-
-
-def parts(source: HubSource, key: str) -> Iterator[Path]:
-    """What unfinished pulls of the model with this key left."""
-    return (repo_folder(source) / "blobs").glob(f"*.edgespec-{key}{PART}")
 
 
 def _check_offer(offer: Offer, job: Job) -> None:
@@ -102,8 +92,8 @@ def _fetched(place: _Place, job: Job) -> str | None:
         if place.blob.exists():
             return None
         place.blob.parent.mkdir(parents=True, exist_ok=True)
-        name = f"{place.offer.etag}.edgespec-{key_of(job.spec)}{PART}"
-        _clear_others(place, name, job)
+        name = f"{place.offer.etag}.{PART.format(key_of(job.spec))}"
+        _clear_others(name, job)
         checking = job.meter("verify", "what an earlier pull left", place.offer.size_bytes)
         with PartFile(place.blob.with_name(name), checking) as part:
             return _completed(part, place, job)
@@ -111,9 +101,9 @@ def _fetched(place: _Place, job: Job) -> str | None:
 
 def _completed(part: PartFile, place: _Place, job: Job) -> str:
     size_bytes = place.offer.size_bytes
-    needed = (size_bytes or job.spec.planning_bytes or 0) - part.done_bytes
+    needed = (size_bytes or job.spec.file_bytes or 0) - part.done_bytes
     job.need_space(max(0, needed), place.blob.parent, "(the file)")
-    meter = job.meter("download", str(place.source), size_bytes or job.spec.planning_bytes)
+    meter = job.meter("download", str(place.source), size_bytes or job.spec.file_bytes)
     stream = Stream(place.source, place.offer, job, meter)
     is_patched = stream.fill(part)
     if is_patched and not _is_right(part, place, job):
@@ -137,9 +127,9 @@ def _is_right(part: PartFile, place: _Place, job: Job) -> bool:
     return has_size and wanted in (None, part.sha256)
 
 
-def _clear_others(place: _Place, name: str, job: Job) -> None:
+def _clear_others(name: str, job: Job) -> None:
     """Parts of what the repository held under this name before: nothing will complete them."""
-    for left in parts(place.source, key_of(job.spec)):
+    for left in leftovers(job.spec):
         if left.name != name:
             left.unlink(missing_ok=True)
 

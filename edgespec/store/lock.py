@@ -19,7 +19,7 @@ def locked(spec: ModelSpec, tell: Tell) -> Iterator[None]:
 
     Raises: `DownloadError` when the folder cannot be written.
     """
-    meter = Meter(tell, spec.file, "wait", "another process", spec.planning_bytes)
+    meter = Meter(tell, spec.file, "wait", "another process", spec.file_bytes)
     lock = paths.models_dir() / ".locks" / f"{key_of(spec)}.lock"
     with held(lock, meter):
         yield

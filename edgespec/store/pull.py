@@ -2,6 +2,8 @@
 
 import logging
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from edgespec import paths
@@ -26,23 +28,46 @@ def pull(
     free_bytes: FreeBytes = disk_free,
     patience: Patience = Patience(),
 ) -> Path:
-    """The model's file, fetched if it is not here yet.
+    """The model's file, the first of a split one; fetched if it is not here yet.
 
     `tell` hears every state; an exception in it cancels, and what came is kept for the next pull.
     Raises: `ModelNotFound` when offline; `DownloadError` with every source's reason.
     """
-    spec = pinned(spec)
     if path := installed(spec, tell):
         return path
     if offline or hub.is_offline():
         raise _offline(spec)
-    with locked(spec, tell):
-        if path := installed(spec, tell):  # another process was quicker
+    files = [*spec.shards, spec]
+    if spec.shards:
+        _need_space(files, free_bytes)
+    paths_here = [
+        _pulled(pinned(one), Job(pinned(one), folder_of(one), tell, free_bytes, patience))
+        for one in files
+    ]
+    return paths_here[-1]
+
+
+def _pulled(spec: ModelSpec, job: Job) -> Path:
+    with locked(spec, job.tell):
+        alone = replace(spec, shards=())
+        if path := installed(alone, job.tell):  # also when another process was quicker
             return path
-        job = Job(spec, folder_of(spec), tell, free_bytes, patience)
         path = _first_that_delivers(job)
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
     return path
+
+
+def _need_space(files: Sequence[ModelSpec], free_bytes: FreeBytes) -> None:
+    """Refuse a split model that does not fit as a whole, before its first file is fetched."""
+    folder = paths.hub_cache()
+    needed = sum(one.file_bytes or 0 for one in files if installed(replace(one, shards=())) is None)
+    free = free_bytes(folder)
+    if free < needed:
+        raise DownloadError(
+            f"the {len(files)} files of {files[-1].id} need {gigabytes(needed)} in {folder}, "
+            f"and {gigabytes(free)} are free",
+            hint="free some space, or let HF_HOME name a folder with room",
+        )
 
 
 def _first_that_delivers(job: Job) -> Path:
@@ -85,5 +110,7 @@ def described(spec: ModelSpec) -> str:
     """File and size, for people: "Qwen3-14B-Q4_K_M.gguf, 9.00 GB"."""
     if spec.planning_bytes is None:
         return f"{spec.file}, of unknown size"
+    if spec.shards:
+        return f"{len(spec.shards) + 1} files, {gigabytes(spec.planning_bytes)}"
     about = "" if spec.size_bytes else "about "
     return f"{spec.file}, {about}{gigabytes(spec.planning_bytes)}"

@@ -11,7 +11,7 @@ from tests.hub import COMMIT, Fault, LocalHub, serving
 from tests.unit.wheels import content
 
 DATA = content(3_000_000)
-HASTY = Patience(answer_s=2.0, silence_s=0.3, tries=2, pause_s=0.01)
+HASTY = Patience(tries=2, pause_s=0.01)
 ENTRY = f"""
 [models.tiny]
 title = "Tiny"

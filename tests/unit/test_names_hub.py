@@ -136,11 +136,12 @@ def test_repository_without_gguf_points_to_its_gguf_sister() -> None:
     assert caught.value.hint.endswith("try a/b-GGUF")
 
 
-def test_split_model_of_the_hub_names_the_command_that_gets_it() -> None:
-    with pytest.raises(ModelNotFound) as caught:
-        resolve("a/b:Q8_0", CATALOGUE, ask=offer)
+def test_split_model_of_the_hub_is_all_its_files() -> None:
+    found = resolve("a/b:Q8_0", CATALOGUE, ask=offer).model
 
-    assert "hf download a/b --include 'big-Q8_0*'" in caught.value.hint
+    assert isinstance(found, ModelSpec)
+    assert found.file == "big-Q8_0-00001-of-00002.gguf"
+    assert [shard.file for shard in found.shards] == ["big-Q8_0-00002-of-00002.gguf"]
 
 
 def test_offline_asks_nothing_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

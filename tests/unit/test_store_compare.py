@@ -23,7 +23,7 @@ SPEC = ModelSpec(
     size_bytes=len(DATA),
     sha256=hashlib.sha256(DATA).hexdigest(),
 )
-HASTY = Patience(answer_s=2.0, pause_s=0.01, tries=3)
+HASTY = Patience(pause_s=0.01, tries=3)
 
 
 @pytest.fixture

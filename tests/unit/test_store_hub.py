@@ -5,7 +5,7 @@ import email.utils
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,9 @@ SPEC = ModelSpec(
     sha256=hashlib.sha256(DATA).hexdigest(),
 )
 UNPINNED = ModelSpec("tiny", "Tiny", FILE, "Q8_0", (HubSource(REPO, FILE),))
-HASTY = Patience(answer_s=2.0, silence_s=0.3, tries=3, pause_s=0.02, longest_pause_s=5.0)
+HASTY = Patience(tries=3, pause_s=0.02, longest_pause_s=5.0)
+RESTLESS = dataclasses.replace(HASTY, silence_s=1.0)
+"""For connections that stay silent for good; too short for a server that is only slow."""
 
 
 @pytest.fixture
@@ -48,9 +50,14 @@ def hub(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
         yield server
 
 
-def _pull(spec: ModelSpec = SPEC, told: list[PullProgress] | None = None) -> Path:
+def _pull(
+    spec: ModelSpec = SPEC,
+    told: list[PullProgress] | None = None,
+    faults: Sequence[Fault] = (),
+) -> Path:
     tell = store.ignore if told is None else told.append
-    return store.pull(spec, tell, patience=HASTY)
+    patience = RESTLESS if any(fault.is_silent for fault in faults) else HASTY
+    return store.pull(spec, tell, patience=patience)
 
 
 def _blobs(cache: Path) -> list[Path]:
@@ -124,7 +131,7 @@ def test_pull_gets_a_good_file_through_faults(
 ) -> None:
     hub.faults.extend(faults)
 
-    path = _pull()
+    path = _pull(faults=faults)
 
     assert path.read_bytes() == DATA
     assert len(hub.gets) == n_gets
@@ -151,7 +158,7 @@ def test_pull_ends_in_a_clear_sentence_when_faults_do_not_end(
     hub.faults.extend(faults)
 
     with pytest.raises(DownloadError) as caught:
-        _pull()
+        _pull(faults=faults)
 
     assert reason in caught.value.message
     assert caught.value.hint
@@ -227,7 +234,7 @@ def test_pull_takes_no_part_of_another_version(
 
 
 def test_pull_tells_why_it_waits(hub: LocalHub) -> None:
-    hub.faults.extend([Fault(status=503), Fault(cut_after=0, is_silent=True)])
+    hub.faults.extend([Fault(status=503), Fault(cut_after=0)])
     told: list[PullProgress] = []
 
     _pull(told=told)
@@ -310,6 +317,75 @@ def test_pull_needs_room_only_for_what_is_missing(hub: LocalHub) -> None:
     hub.faults.clear()
 
     assert store.pull(SPEC, free_bytes=lambda _: 600_000, patience=HASTY).read_bytes() == DATA
+
+
+def _split(hub: LocalHub) -> ModelSpec:
+    """A model in three files."""
+    names = [f"big-0000{i}-of-00003.gguf" for i in (1, 2, 3)]
+    files = {name: content(400_000 + i) for i, name in enumerate(names)}
+    hub.files |= {(REPO, name): data for name, data in files.items()}
+    specs = [
+        dataclasses.replace(
+            SPEC,
+            id=f"owner/tiny:Q8_0#{i}",
+            file=name,
+            sources=(HubSource(REPO, name, COMMIT),),
+            size_bytes=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+        )
+        for i, (name, data) in enumerate(files.items(), 1)
+    ]
+    return dataclasses.replace(specs[0], id="owner/tiny:Q8_0", shards=tuple(specs[1:]))
+
+
+def test_pull_of_a_split_model_gets_all_files_into_one_folder(hub: LocalHub) -> None:
+    spec = _split(hub)
+
+    path = _pull(spec)
+
+    assert path.name == "big-00001-of-00003.gguf"
+    assert len(list(path.parent.glob("big-*.gguf"))) == 3
+    assert store.installed(spec) == path
+    assert store.list_installed([spec])[0].size_bytes == spec.planning_bytes
+
+
+def test_split_model_is_not_here_while_one_file_is_missing(hub: LocalHub) -> None:
+    spec = _split(hub)
+    path = _pull(spec)
+    path.with_name("big-00002-of-00003.gguf").unlink()
+
+    assert store.installed(spec) is None
+    assert store.list_installed([spec]) == ()
+
+
+def test_pull_of_a_split_model_needs_room_for_all_files(hub: LocalHub) -> None:
+    spec = _split(hub)
+
+    with pytest.raises(DownloadError, match=r"3 files of owner/tiny:Q8_0 need 1\.2 MB in"):
+        store.pull(spec, free_bytes=lambda _: 500_000, patience=HASTY)
+
+    assert hub.gets == []
+
+
+def test_remove_of_a_split_model_removes_all_files(hub: LocalHub) -> None:
+    spec = _split(hub)
+    path = _pull(spec)
+
+    removed = store.remove(spec)
+
+    assert removed.freed_bytes >= (spec.planning_bytes or 0)
+    assert list(path.parent.glob("big-*")) == []
+
+
+def test_remove_frees_what_an_unfinished_pull_left(hub: LocalHub, cache: Path) -> None:
+    hub.faults.extend([Fault(cut_after=1_000_000), *[Fault(cut_after=0)] * 3])
+    with pytest.raises(DownloadError):
+        _pull()
+
+    removed = store.remove(SPEC)
+
+    assert removed.freed_bytes >= 1_000_000
+    assert _blobs(cache) == []
 
 
 @pytest.mark.parametrize(
