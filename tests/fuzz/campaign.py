@@ -45,7 +45,7 @@ def campaign(n: int, seed: int, folder: Path) -> Tally:
     for one in sound:  # warms up: imports, caches
         write_hollow(path, *one.hollow())
         assert refusal(path) is None
-    tally, before = Tally(), _peak_bytes()
+    tally, before = Tally(), peak_bytes()
     for i in range(n):
         rng = random.Random(f"{seed}/{i}")
         write_hollow(path, *hollow_mutant(rng.choice(sound), rng))
@@ -63,11 +63,12 @@ def campaign(n: int, seed: int, folder: Path) -> Tally:
         if took_s > MOST_S:
             tally.faults.append(f"{i}: took {took_s:.2f} s")
         tally.n += 1
-    tally.growth_bytes = _peak_bytes() - before
+    tally.growth_bytes = peak_bytes() - before
     return tally
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
+    """Most memory that this process has had so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT_BYTES
 
 
