@@ -28,6 +28,8 @@ class Key:
     kind: int
     payload: bytes
     """As it lies in the file behind the type."""
+    is_odd: bool = False
+    """The type is not the payload's."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,8 @@ def _key_at(file: Anatomy, rng: random.Random) -> int:
 def _change_value(file: Anatomy, rng: random.Random) -> Anatomy:
     at = _key_at(file, rng)
     key = file.keys[at]
+    if key.is_odd:
+        return file
     if key.kind == STRING:
         return _with_key(file, at, text_key(key.name, rng.choice(_TEXTS)))
     if key.kind == ARRAY:
@@ -213,7 +217,7 @@ def _change_type(file: Anatomy, rng: random.Random) -> Anatomy:
 
 def _raw_type(file: Anatomy, rng: random.Random) -> Anatomy:
     at = _key_at(file, rng)
-    return _with_key(file, at, replace(file.keys[at], kind=rng.randrange(15)))
+    return _with_key(file, at, replace(file.keys[at], kind=rng.randrange(15), is_odd=True))
 
 
 def _drop_key(file: Anatomy, rng: random.Random) -> Anatomy:

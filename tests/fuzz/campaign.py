@@ -82,8 +82,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tally = campaign(arguments.n, arguments.seed, Path(folder))
     sys.stdout.write(
-        f"{tally.n:,} headers in {time.monotonic() - began_s:.0f} s: {tally.n_accepted:,} accepted, "
-        f"longest {tally.longest_s:.3f} s, growth {tally.growth_bytes / 2**20:.1f} MiB, "
+        f"{tally.n:,} headers in {time.monotonic() - began_s:.0f} s: "
+        f"{tally.n_accepted:,} accepted, longest {tally.longest_s:.3f} s, growth {tally.growth_bytes / 2**20:.1f} MiB, "
         f"{len(tally.faults)} faults\n"
     )
     for fault in tally.faults[:50]:

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz.guided -max_total_time=25`: the header reader under a coverage-guided fuzzer.
+"""`python -m tests.fuzz.guided -max_total_time=25`: coverage-guided fuzzing of the header reader.
 
 Atheris (libFuzzer) changes bytes, keeps what reaches new code, and stops at the first exception
 that is not a refusal, at an input that hangs, or at 64 MB of memory more. Arguments are
@@ -41,7 +41,11 @@ def main() -> None:
             refusal(path)
 
         mib = (peak_bytes() + MOST_GROWTH_BYTES) >> 20
-        limits = [f"-timeout={_MOST_WALL_S}", f"-rss_limit_mb={mib}", f"-max_len={_MOST_INPUT_BYTES}"]
+        limits = [
+            f"-timeout={_MOST_WALL_S}",
+            f"-rss_limit_mb={mib}",
+            f"-max_len={_MOST_INPUT_BYTES}",
+        ]
         atheris.Setup([sys.argv[0], *limits, *sys.argv[1:], str(corpus)], look)
         atheris.Fuzz()
 
