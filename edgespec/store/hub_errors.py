@@ -158,5 +158,7 @@ def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _gist(error: Exception) -> str:
+    if isinstance(error, TimeoutError) or type(error).__name__.endswith("Timeout"):
+        return str(error) if isinstance(error, TimeoutError) else "nothing came in time"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")

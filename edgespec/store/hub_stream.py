@@ -12,7 +12,7 @@ from edgespec.store.part import PartFile
 from edgespec.store.progress import Meter
 from edgespec.store.pump import Lost, pumped
 
-_SPAN_BYTES = 16 << 30
+SPAN_BYTES = 16 << 30
 """Asked for at once: the hub's storage refuses answers above 50 GB (huggingface_hub,
 MAX_HTTP_DOWNLOAD_SIZE)."""
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
@@ -29,11 +29,20 @@ class _Head:
 class Stream:
     """Fills part files from one offer."""
 
-    def __init__(self, source: HubSource, offer: Offer, job: Job, meter: Meter) -> None:
+    def __init__(
+        self,
+        source: HubSource,
+        offer: Offer,
+        job: Job,
+        meter: Meter,
+        *,
+        span_bytes: int = SPAN_BYTES,
+    ) -> None:
         self._source = source
         self._offer = offer
         self._patience = job.patience
         self._meter = meter
+        self._span_bytes = span_bytes
         self._can_resume = True
 
     def fill(self, part: PartFile) -> bool:
@@ -96,14 +105,13 @@ class Stream:
 
     def _range(self, done_bytes: int) -> str:
         size_bytes = self._offer.size_bytes or 0
-        if not self._can_resume or (not done_bytes and size_bytes <= _SPAN_BYTES):
+        if not self._can_resume or (not done_bytes and size_bytes <= self._span_bytes):
             return ""
-        last = (done_bytes // _SPAN_BYTES + 1) * _SPAN_BYTES - 1
+        last = (done_bytes // self._span_bytes + 1) * self._span_bytes - 1
         return f"bytes={done_bytes}-{last}" if last < size_bytes - 1 else f"bytes={done_bytes}-"
 
-    @staticmethod
-    def _ended_span(part: PartFile, before: int) -> bool:
-        return part.done_bytes > before and part.done_bytes % _SPAN_BYTES == 0
+    def _ended_span(self, part: PartFile, before: int) -> bool:
+        return part.done_bytes > before and part.done_bytes % self._span_bytes == 0
 
     def _check(self, head: _Head, part: PartFile) -> None:
         """Whether the answer begins where the part ends; else start over."""

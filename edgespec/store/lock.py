@@ -1,7 +1,7 @@
 """One process at a time works on a model's files; the operating system frees a dead one's lock."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from edgespec import paths
@@ -21,7 +21,14 @@ def locked(spec: ModelSpec, tell: Tell) -> Iterator[None]:
     """
     meter = Meter(tell, spec.file, "wait", "another process", spec.file_bytes)
     lock = paths.models_dir() / ".locks" / f"{key_of(spec)}.lock"
-    with held(lock, meter):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(held(lock, meter))
+        except OSError as error:
+            raise DownloadError(
+                f"{paths.models_dir()} cannot be written: {error.strerror or error}",
+                hint="let EDGESPEC_HOME name a folder of yours",
+            ) from error
         yield
 
 
@@ -29,25 +36,19 @@ def locked(spec: ModelSpec, tell: Tell) -> Iterator[None]:
 def held(path: Path, meter: Meter) -> Iterator[None]:
     """Hold the lock at `path`; `meter` ticks while another process has it.
 
-    Raises: `DownloadError` when the folder cannot be written.
+    Raises: `OSError` when the folder cannot be written.
     """
     # Imported late: only a pull or a removal locks.
     from filelock import FileLock, Timeout
 
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
-        while True:
-            try:
-                lock.acquire(timeout=_POLL_S, poll_interval=_POLL_S / 2)
-                break
-            except Timeout:
-                meter.tick()
-    except OSError as error:
-        raise DownloadError(
-            f"{path.parent.parent} cannot be written: {error.strerror or error}",
-            hint="let EDGESPEC_HOME or HF_HOME name a folder of yours",
-        ) from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    while True:
+        try:
+            lock.acquire(timeout=_POLL_S, poll_interval=_POLL_S / 2)
+            break
+        except Timeout:
+            meter.tick()
     try:
         yield
     finally:
