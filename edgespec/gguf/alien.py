@@ -35,4 +35,10 @@ def alien(start: bytes) -> tuple[str, str]:
         return "is in the safetensors format, not GGUF", _CONVERT
     if not start.strip(b"\0"):
         return "is not GGUF: it begins with zeros, as a download does that never ran", AGAIN
-    return f"is not GGUF: it begins with {start[:4]!r} instead of b'GGUF'", AGAIN
+    return f"is not GGUF: it begins with {_readable(start[:4])} instead of 'GGUF'", AGAIN
+
+
+def _readable(start: bytes) -> str:
+    """The first bytes as a person reads them: letters where they are letters, else numbers."""
+    text = start.decode("ascii", "replace")
+    return f"'{text}'" if text.isascii() and text.isprintable() else f"the bytes {start.hex(' ')}"

@@ -83,7 +83,8 @@ def main() -> int:
         tally = campaign(arguments.n, arguments.seed, Path(folder))
     sys.stdout.write(
         f"{tally.n:,} headers in {time.monotonic() - began_s:.0f} s: "
-        f"{tally.n_accepted:,} accepted, longest {tally.longest_s:.3f} s, growth {tally.growth_bytes / 2**20:.1f} MiB, "
+        f"{tally.n_accepted:,} accepted, longest {tally.longest_s:.3f} s, "
+        f"growth {tally.growth_bytes / 2**20:.1f} MiB, "
         f"{len(tally.faults)} faults\n"
     )
     for fault in tally.faults[:50]:

@@ -29,8 +29,9 @@ ALIENS = {
     "safetensors": (b'\x10\0\0\0\0\0\0\0{"a": 1}', "safetensors", "convert"),
     "archive": (b"\x1f\x8b\x08\0", "compressed archive", "unpack"),
     "zeros": (bytes(64), "begins with zeros", "download"),
-    "other": (b"\x01\x02\x03\x04", r"begins with b'\x01\x02\x03\x04'", "download"),
-    "three bytes": (b"GGU", "begins with b'GGU'", "download"),
+    "other": (b"\x89PNG", "begins with the bytes 89 50 4e 47 instead", "download"),
+    "three bytes": (b"GGU", "begins with 'GGU' instead of 'GGUF'", "download"),
+    "a word": (b"hello", "begins with 'hell' instead", "download"),
 }
 
 
