@@ -80,10 +80,21 @@ def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
         repl(screen, chat, with_stats=flags.stats)
 
 
-def _chat(screen: Screen, doors: Doors, flags: Flags, *, is_kept: bool = True) -> "ChatController":
-    """A chat, new or a saved one, its model being loaded. `is_kept`: as far as the flags allow."""
+def _chat(
+    screen: Screen,
+    doors: Doors,
+    flags: Flags,
+    *,
+    is_kept: bool = True,
+    can_choose: bool = False,
+) -> "ChatController":
+    """A chat, new or a saved one, its model being loaded.
+
+    `is_kept`: as far as the flags allow. `can_choose`: where there is no model on this machine
+    and none was named, nothing is loaded: a person will be shown what there is.
+    """
     from edgespec.chat.controller import ChatController
-    from edgespec.cli.pick import pick
+    from edgespec.cli.pick import has_nothing, pick
     from edgespec.cli.shelf import ModelShelf
     from edgespec.history.keeper import Keeper
     from edgespec.history.library import Library
@@ -92,10 +103,10 @@ def _chat(screen: Screen, doors: Doors, flags: Flags, *, is_kept: bool = True) -
     saved = _saved(library, flags)
     if saved is not None and flags.target is None:
         flags = replace(flags, target=_known_model(saved.chat.target))
-    picked = pick(flags, screen)
+    picked = None if can_choose and has_nothing(flags) else pick(flags, screen)
     shelf = ModelShelf(doors, flags, picked)
     chat = ChatController(
-        flags.options(picked.advice(flags.think)),
+        flags.options(picked.advice(flags.think) if picked is not None else {}),
         system=flags.system,
         journal=Keeper(library.path) if is_kept and not flags.private else None,
         library=library,
@@ -105,7 +116,8 @@ def _chat(screen: Screen, doors: Doors, flags: Flags, *, is_kept: bool = True) -
         chat.chats.open(saved.chat.id)
         chat.conversation.system = flags.system or chat.conversation.system
     # Loading has a thread of its own: Ctrl-C cannot reach through native code.
-    chat.load(shelf.open_first())
+    if picked is not None:
+        chat.load(shelf.open_first())
     return chat
 
 
@@ -151,7 +163,7 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
         )
     from edgespec import paths
 
-    chat = _chat(screen, doors, flags)
+    chat = _chat(screen, doors, flags, can_choose=True)
     screen.clear_status()  # what was checked would stay below the shell's prompt
     log_to_file(paths.state_dir() / "edgespec.log")
     from edgespec.tui.app import run_chat

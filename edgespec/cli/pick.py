@@ -51,6 +51,16 @@ def pick(flags: Flags, screen: Screen) -> Pick:
     return picked
 
 
+def has_nothing(flags: Flags) -> bool:
+    """Whether no model is on this machine, and nobody named one or agreed to fetch one."""
+    if flags.target is not None or flags.yes:
+        return False
+    catalogue = load_catalogue()
+    return _last_used(catalogue) is None and not list_installed(
+        spec for spec in catalogue if spec.kind == "model"
+    )
+
+
 def provide(screen: Screen, specs: Sequence[ModelSpec], flags: Flags) -> None:
     """Fetch those of `specs` that are not here. Raises: `ModelNotFound` when nobody agreed."""
     missing = [spec for spec in specs if installed(spec, Shown(screen)) is None]

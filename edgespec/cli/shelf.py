@@ -20,9 +20,15 @@ _USUAL_CTX = 8192
 class ModelShelf:
     """Implements `edgespec.chat.shelf.Shelf`; asks nobody, fetches nothing, prints nothing."""
 
-    def __init__(self, doors: Doors, flags: Flags, picked: Pick) -> None:
-        self._doors, self._flags, self._picked = doors, flags, picked
+    def __init__(self, doors: Doors, flags: Flags, picked: Pick | None) -> None:
+        """`picked` None: there is no model yet, and the first `take` names one."""
+        self._doors, self._flags, self._taken = doors, flags, picked
         self._template = flags.template_text()
+
+    @property
+    def _picked(self) -> Pick:
+        assert self._taken is not None, "the first model has to be named"
+        return self._taken
 
     def open_first(self) -> OpenModel:
         """What opens the models that were picked at the start."""
@@ -47,7 +53,7 @@ class ModelShelf:
             flags = replace(flags, ctx=change.n_ctx)
         flags = replace(flags, target=flags.target or _named(self._picked.target), offline=True)
         picked = pick(flags, Screen(io.StringIO(), io.StringIO()))
-        self._flags, self._picked = replace(flags, offline=self._flags.offline), picked
+        self._flags, self._taken = replace(flags, offline=self._flags.offline), picked
         return self._opener()
 
     def larger_context(self, needed: int) -> int | None:
