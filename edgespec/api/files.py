@@ -97,7 +97,7 @@ def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
         _log.warning("%s", resolved.notice)
     spec = resolved.model
     if isinstance(spec, Path):
-        return spec, spec.name, ()
+        return spec, resolved.name, ()
     if spec.kind == "head":
         raise UsageError(
             f"{spec.id} is a draft head inside another model, not a model by itself",
@@ -111,5 +111,5 @@ def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
 
 def _checked_header(path: Path) -> GgufHeader:
     header = read_header(path)
-    header.tokens.check()  # llama.cpp ends the process on a repeated token
+    header.tokens.check()  # llama.cpp would end the process on what this refuses
     return header

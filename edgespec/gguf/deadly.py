@@ -87,8 +87,7 @@ def _unusable(part: GgufPart, tensor: GgufTensor) -> str:
         )
     if not tensor.name.endswith((".weight", ".bias")):
         return ""
-    n_dims = sum(1 for dim in tensor.dims if dim > 1)
-    if kind != "F32" and (n_dims < 2 or tensor.name.endswith(F32_SUFFIXES)):
+    if kind != "F32" and tensor.name.endswith((".bias", *F32_SUFFIXES)):
         return f"stores tensor {shown(tensor.name)} as {kind}, but only F32 works there"
     if kind not in COMPUTABLE:
         return f"stores tensor {shown(tensor.name)} as {kind}, in which nothing is computed"
