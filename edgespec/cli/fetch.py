@@ -79,5 +79,10 @@ def progress_line(state: PullProgress) -> str:
     elif state.bytes_per_s and state.phase == "download":
         parts.append(f"{gigabytes(int(state.bytes_per_s))}/s")
         if state.left_s:
-            parts.append(f"{duration(state.left_s)} left")
+            parts.append(f"{_whole(state.left_s)} left")
     return ", ".join(parts)
+
+
+def _whole(left_s: float) -> str:
+    """A guess needs no hundredths."""
+    return duration(left_s) if left_s >= 10 else f"{max(1, round(left_s))} s"

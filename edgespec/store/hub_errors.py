@@ -114,7 +114,8 @@ def _gated(page: str) -> SourceFailed:
     if get_token() is None:
         return SourceFailed(
             f"the repository is gated, and no token is set: {page}",
-            hint=f"accept the terms on {page}, make a token there, and set HF_TOKEN to it",
+            hint=f"accept the terms on {page}, make a token (Settings, Access Tokens), and set "
+            "HF_TOKEN to it",
         )
     return SourceFailed(
         f"the repository is gated, and the account of your token may not read it: {page}",
@@ -158,7 +159,11 @@ def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _gist(error: Exception) -> str:
-    if isinstance(error, TimeoutError) or type(error).__name__.endswith("Timeout"):
-        return str(error) if isinstance(error, TimeoutError) else "nothing came in time"
+    # Told apart by name: which httpx the hub is built on differs with its version.
+    name = type(error).__name__
+    if name in ("ReadTimeout", "ConnectTimeout", "PoolTimeout"):
+        return "nothing came in time"
+    if name in ("RemoteProtocolError", "ReadError"):
+        return "the connection broke off"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")

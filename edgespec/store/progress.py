@@ -53,9 +53,16 @@ class Meter:
     """Turns byte counts of one phase into states, at most ten a second."""
 
     def __init__(
-        self, tell: Tell, file: str, phase: Phase, source: str, total_bytes: int | None
+        self,
+        tell: Tell,
+        file: str,
+        phase: Phase,
+        source: str,
+        total_bytes: int | None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tell = tell
+        self._clock = clock
         self._file = file
         self._phase: Phase = phase
         self._source = source
@@ -63,17 +70,17 @@ class Meter:
         self._note = ""
         self._seen: deque[tuple[float, int]] = deque()
         self._told_s = float("-inf")
-        self._moved_s = time.monotonic()
+        self._moved_s = clock()
         self._done_bytes = 0
 
     def at(self, done_bytes: int) -> None:
         """Say that `done_bytes` are done; the first state and the complete one are always told."""
-        now_s = time.monotonic()
+        now_s = self._clock()
         if done_bytes != self._done_bytes:
             if done_bytes > self._done_bytes:
                 self._note = ""
-            else:
-                self._seen.clear()  # started over: the rate counts from here
+            if done_bytes < self._done_bytes or now_s - self._moved_s > _STALL_S:
+                self._seen.clear()  # started over, or again: the rate counts from here
             self._moved_s, self._done_bytes = now_s, done_bytes
         if now_s - self._told_s < _INTERVAL_S and done_bytes != self._total_bytes:
             return
@@ -86,7 +93,7 @@ class Meter:
     def say(self, note: str) -> None:
         """Tell `note` at once, and with every state until bytes come again."""
         self._note = note
-        self._show(time.monotonic())
+        self._show(self._clock())
 
     def after(self, before_bytes: int) -> Callable[[int], None]:
         """Says what is done beyond `before_bytes`."""

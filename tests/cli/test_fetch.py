@@ -19,6 +19,7 @@ from edgespec.store import Phase, PullProgress
             41e6,
             "fetching m: 3.00 GB of 9.00 GB, 33%, 41 MB/s, 2:26 left",
         ),
+        ("download", 9 * 10**7, 10**8, 3e6, "fetching m: 90 MB of 100 MB, 90%, 3.0 MB/s, 3 s left"),
         ("download", 5 * 10**7, None, 1e7, "fetching m: 50 MB, 10 MB/s"),
         ("download", 2 * 10**8, 10**8, 1e7, "fetching m: 200 MB of 100 MB, 100%, 10 MB/s"),
         ("download", 0, 10**8, None, "fetching m: 0 bytes of 100 MB, 0%"),
