@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from edgespec.history.exchange import as_json, from_json
 from edgespec.history.records import SavedChat
 from edgespec.history.store import HistoryStore
 
-_PREFIX = "unsaved-chat-"
+_PREFIX = "unsaved-chats-"
 
 
 class Fallback:
@@ -20,13 +21,14 @@ class Fallback:
     def __init__(self, database: Path, folders: Sequence[Path] | None = None) -> None:
         usual = (database.parent, paths.state_dir(), Path(tempfile.gettempdir(), _own_folder()))
         self._folders = tuple(folders) if folders is not None else usual
+        self._name = f"{_PREFIX}{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.json"
         self._written: list[Path] = []
 
-    def write(self, saved: SavedChat) -> str:
+    def write(self, chats: Sequence[SavedChat]) -> str:
         """Write what is not in the database. Returns: where the text is, as part of a sentence."""
-        text = as_json([saved])
+        text = as_json(chats)
         for folder in self._folders:
-            path = folder / f"{_PREFIX}{saved.chat.id}.json"
+            path = folder / self._name
             try:
                 _replace(path, text)
             except OSError:

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -37,17 +37,17 @@ class SaveState:
 class _Unwritten:
     """The newest of everything that is not in the database yet."""
 
-    chat: ChatRecord | None
-    turns: dict[str, TurnRecord]
-    gone: set[str]
+    chats: dict[str, ChatRecord] = field(default_factory=dict)
+    turns: dict[str, TurnRecord] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:
-        return self.chat is None and not self.turns and not self.gone
+        return not (self.chats or self.turns or self.gone)
 
 
 class Keeper:
-    """Writes the records of one process's chats, one chat after the other."""
+    """Writes the records of one process's chats."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class Keeper:
         self._every_s, self._open_store = every_s, open_store
         self._tell: Callable[[SaveState], None] | None = None
         self._unheard: list[SaveState] = []
-        self._chat: ChatRecord | None = None
-        self._new = _Unwritten(None, {}, set())
+        self._chats: dict[str, ChatRecord] = {}
+        self._new = _Unwritten()
         self._growing: dict[str, Callable[[], TurnRecord]] = {}
         self._changed = threading.Condition()
         self._n_given = self._n_settled = 0
@@ -96,7 +96,7 @@ class Keeper:
         """Write these, soon and together; a chat before its turns."""
         with self._changed:
             if chat is not None:
-                self._chat = self._new.chat = chat
+                self._chats[chat.id] = self._new.chats[chat.id] = chat
             for turn in turns:
                 self._growing.pop(turn.id, None)
                 self._new.turns[turn.id] = turn
@@ -122,11 +122,11 @@ class Keeper:
     def drop(self, chat_id: str) -> None:
         """Write nothing of a chat any more: it was deleted."""
         with self._changed:
-            for turn in [t for t in self._new.turns.values() if t.chat_id == chat_id]:
-                del self._new.turns[turn.id]
-            if self._chat is not None and self._chat.id == chat_id:
-                self._chat = self._new.chat = None
-                self._growing.clear()
+            self._growing.clear()  # only the chat that is shown grows
+            self._chats.pop(chat_id, None)
+            self._new.chats.pop(chat_id, None)
+            turns = self._new.turns.items()
+            self._new.turns = {key: turn for key, turn in turns if turn.chat_id != chat_id}
 
     def flush(self, timeout_s: float | None = None) -> bool:
         """Wait until all that was given is in the database, or in the fallback file.
@@ -185,15 +185,18 @@ class Keeper:
         for turn_id, record in self._growing.items():
             self._new.turns[turn_id] = record()
         self._growing.clear()
-        batch, self._new = self._new, _Unwritten(None, {}, set())
+        batch, self._new = self._new, _Unwritten()
+        # A chat's row goes along with its turns: an earlier write may have failed, another process
+        # may have deleted it.
+        for turn in batch.turns.values():
+            if turn.chat_id in self._chats:
+                batch.chats.setdefault(turn.chat_id, self._chats[turn.chat_id])
         return batch
 
     def _write(self, batch: _Unwritten) -> None:
-        # The chat goes along: its row is missing where an earlier write failed or it was deleted.
-        chat = batch.chat or self._chat
         try:
             store = self._opened()
-            store.save([chat] if chat else [], batch.turns.values(), batch.gone)
+            store.save(batch.chats.values(), batch.turns.values(), batch.gone)
         except HistoryError as error:
             self._fail(batch, error)
             return
@@ -213,15 +216,21 @@ class Keeper:
     def _fail(self, batch: _Unwritten, error: HistoryError) -> None:
         logger.warning("the history was not written: %s", error.message)
         with self._changed:  # what came meanwhile is newer
-            self._new.chat = self._new.chat or batch.chat
+            self._new.chats = {**batch.chats, **self._new.chats}
             self._new.turns = {**batch.turns, **self._new.turns}
             self._new.gone |= batch.gone - set(self._new.turns)
             self._retry_at_s = time.monotonic() + self._every_s
-            chat, turns = self._chat, tuple(self._new.turns.values())
-        kept = "nothing is unsaved yet"
-        if chat is not None:
-            kept = self._fallback.write(SavedChat(chat, tuple(turns)))
+            unwritten = self._unwritten()
+        kept = self._fallback.write(unwritten) if unwritten else "nothing is unsaved yet"
         self._say(SaveState("UNSAVED", f"{error.message}; {kept}"))
+
+    def _unwritten(self) -> list[SavedChat]:
+        """What the database lacks, by chat."""
+        turns = self._new.turns.values()
+        return [
+            SavedChat(chat, tuple(turn for turn in turns if turn.chat_id == chat.id))
+            for chat in self._new.chats.values()
+        ]
 
     def _say(self, state: SaveState) -> None:
         if state == self._state:

@@ -46,11 +46,13 @@ def migrate(
 
     Raises: `HistoryError` for a newer version or a file of something else; `sqlite3.Error`.
     """
-    if _version(connection, path, len(migrations)) == len(migrations):
+    with _Transaction(connection, "DEFERRED"):
+        version = _version(connection, path, len(migrations))
+    if version == len(migrations):
         return None
     connection.execute("PRAGMA journal_mode = WAL")
     kept = None
-    with _Exclusive(connection):
+    with _Transaction(connection, "IMMEDIATE"):
         version = _version(connection, path, len(migrations))  # another process may have done it
         if version and version < len(migrations):
             kept = _copied(path, version)
@@ -108,14 +110,14 @@ def _statements(script: str) -> list[str]:
     return statements
 
 
-class _Exclusive:
-    """A transaction that nobody else writes beside, rolled back by an exception."""
+class _Transaction:
+    """One view of the file, in IMMEDIATE one that nobody writes beside; an exception undoes it."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, kind: str) -> None:
+        self._connection, self._kind = connection, kind
 
     def __enter__(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute(f"BEGIN {self._kind}")
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._connection.execute("ROLLBACK" if kind else "COMMIT")

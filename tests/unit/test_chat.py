@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import ChatController, LoadFailed, LoadProgress, TurnEnded, Update
+from edgespec.chat.turns import Returned
 from edgespec.errors import ContextOverflow, DecodeFailed, ModelNotFound
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 
@@ -92,6 +93,129 @@ def test_turn_without_an_answer_leaves_the_conversation() -> None:
     followed(controller)
 
     assert [m["content"] for m in lm.requests[1].messages] == ["second"]
+
+
+def test_message_sent_during_an_answer_waits_and_follows_it() -> None:
+    controller, lm = attached(Script("one two three four five six", hold_at=4), "Second.")
+    controller.send("first")
+    lm.is_holding.wait()
+
+    waiting = controller.send("second")
+    before = (waiting.status, controller.can_send, controller.can_queue)
+    lm.release()
+    followed(controller)
+
+    assert before == ("queued", False, False)
+    assert (waiting.text, waiting.status) == ("Second.", "complete")
+    assert [m["content"] for m in lm.requests[1].messages] == [
+        "first",
+        "one two three four five six",
+        "second",
+    ]
+
+
+def test_message_that_waits_can_be_taken_back_while_the_answer_goes_on() -> None:
+    controller, lm = attached(Script("one two three four five six", hold_at=4))
+    first = controller.send("first")
+    lm.is_holding.wait()
+    controller.send("second")
+
+    text = controller.withdraw()
+    lm.release()
+    followed(controller)
+
+    assert (text, controller.turns) == ("second", [first])
+    assert first.status == "complete"
+
+
+def test_message_that_waits_is_returned_when_the_answer_fails() -> None:
+    broken = Script("one two three", error=DecodeFailed("llama_decode failed"), hold_at=3)
+    controller, lm = attached(broken)
+    first = controller.send("first")
+    lm.is_holding.wait()
+    controller.send("second")
+    lm.release()
+
+    updates = followed(controller) + controller.drain()
+
+    assert [u.text for u in updates if isinstance(u, Returned)] == ["second"]
+    assert controller.turns == [first]
+    assert first.prompt == "first"
+
+
+def test_edit_makes_a_branch_beside_the_message() -> None:
+    controller, lm = attached("One.", "Two.", "Three.")
+    first = controller.send("a")
+    followed(controller)
+    controller.send("b")
+    followed(controller)
+
+    edited = controller.edit(first, "A")
+    followed(controller)
+
+    assert controller.turns == [edited]
+    assert controller.branches.siblings(edited) == (first, edited)
+    assert [m["content"] for m in lm.requests[2].messages] == ["A"]
+
+
+def test_branches_are_stepped_through_round_the_end() -> None:
+    controller, _ = attached("One.", "Two.", "Three.")
+    controller.send("a")
+    followed(controller)
+    for _number in range(2):
+        controller.regenerate()
+        followed(controller)
+
+    shown = [controller.branches.step(controller.turns[0], by).text for by in (1, 1, -1, -1)]
+
+    assert shown == ["One.", "Two.", "One.", "Three."]
+    assert controller.branches.forks() == controller.turns
+
+
+def test_answer_goes_on_while_another_branch_is_shown() -> None:
+    controller, lm = attached("One.", Script("one two three four five six", hold_at=4))
+    lm.gate.clear()
+    old = controller.send("a")
+    followed(controller)
+    lm.gate.clear()
+    new = controller.regenerate()
+    lm.is_holding.wait()
+
+    controller.branches.show(old)
+    lm.release()
+    followed(controller)
+
+    assert controller.turns == [old]
+    assert new is not None
+    assert new.text == "one two three four five six"
+
+
+def test_regenerate_answers_a_turn_without_an_answer_in_its_place() -> None:
+    controller, _ = attached(Script("", error=DecodeFailed("llama_decode failed")), "Now.")
+    failed = controller.send("first")
+    followed(controller)
+
+    again = controller.regenerate()
+    followed(controller)
+
+    assert again is failed
+    assert (failed.text, failed.status, failed.error) == ("Now.", "complete", None)
+
+
+def test_reading_tells_how_far_the_prompt_is() -> None:
+    controller, lm = attached(Script("Never.", hold_at=1), n_tokens=100)
+    controller.send("long prompt")
+    lm.is_holding.wait()
+    controller.drain()
+
+    reading = controller.reading
+    controller.stop()
+    followed(controller)
+
+    assert reading is not None
+    assert (reading.done, reading.total, reading.cached) == (50, 100, 0)
+    assert reading.left_s is not None
+    assert controller.reading is None
 
 
 def test_regenerate_asks_the_same_again_without_the_old_answer() -> None:

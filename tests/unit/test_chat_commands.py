@@ -1,21 +1,26 @@
 import re
+from pathlib import Path
 
 import pytest
 
 from edgespec.chat.commands import (
+    ALIASES,
     COMMANDS,
     Command,
     Outcome,
     Say,
     Unknown,
     completions,
+    help_lines,
     parse,
     run,
     stats_text,
 )
 from edgespec.chat.controller import ChatController
-from edgespec.errors import UsageError
+from edgespec.errors import EdgespecError, UsageError
 from edgespec.events import Stats
+from edgespec.history.keeper import Keeper
+from edgespec.history.library import Library
 from tests.scripted import ScriptedLM
 
 
@@ -206,3 +211,153 @@ def test_completions_shrink_to_the_command_that_is_typed() -> None:
     ]
     assert completions("/set ") == []
     assert completions("//") == []
+
+
+def test_every_command_is_in_the_help_with_its_other_names() -> None:
+    shown = dict(help_lines())
+
+    assert [entry.usage for entry in COMMANDS.values()] == list(shown)[:-1]
+    for alias, name in ALIASES.items():
+        assert f"/{alias}" in shown[COMMANDS[name].usage]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *ALIASES])
+def test_every_name_is_bound_and_is_what_help_says(name: str) -> None:
+    command = parse(f"/{name}")
+
+    assert isinstance(command, Command)
+    entry = COMMANDS[command.name]
+    assert entry.usage.split()[0] == f"/{entry.name}"
+    assert len(entry.usage) <= 27
+    assert len(entry.summary) <= 48
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"private", "new"}))
+def test_every_command_answers_in_an_empty_chat(name: str) -> None:
+    controller = ChatController()
+
+    try:
+        outcome = run(controller, Command(name, ""))
+        said = outcome.text or outcome.effect
+    except EdgespecError as error:
+        said = error.message
+
+    assert said
+
+
+def test_names_are_bound_once() -> None:
+    assert set(COMMANDS).isdisjoint(ALIASES)
+
+
+def test_edit_puts_the_message_back_into_the_prompt() -> None:
+    controller = controller_after("one", "two")
+
+    outcome, earlier = said(controller, "/edit"), said(controller, "/edit 2")
+
+    assert (outcome.effect, outcome.payload, outcome.turn) == ("edit", "two", controller.turns[1])
+    assert earlier.payload == "one"
+
+
+def test_branch_lists_and_shows_other_answers() -> None:
+    controller = controller_after("one", "two")
+    said(controller, "/regen")
+    list(controller.follow())
+    controller.edit(controller.turns[0], "ONE")
+    list(controller.follow())
+    said(controller, "/branch 1")
+
+    texts = [said(controller, line).text for line in ("/branch", "/branch 2 prev", "/branch 1 2")]
+
+    assert texts == [
+        'message 1 "one": branch 1 of 2\nmessage 2 "two": branch 2 of 2',
+        'message 2 "two": branch 1 of 2',
+        'message 1 "ONE": branch 2 of 2',
+    ]
+
+
+def test_remove_and_undo_bring_back_a_turn() -> None:
+    controller = controller_after("one", "two")
+
+    removed = said(controller, "/remove 2")
+    left = [turn.prompt for turn in controller.turns]
+    said(controller, "/undo")
+
+    assert removed.text == 'removed "one"; /undo brings it back'
+    assert (left, [turn.prompt for turn in controller.turns]) == (["two"], ["one", "two"])
+
+
+def test_copy_code_gives_the_nth_block_raw() -> None:
+    controller = ChatController()
+    controller.attach(ScriptedLM(["A:\n```py\nx = 1\n```\nB:\n~~~\ny\n~~~\n"]))
+    controller.send("code")
+    list(controller.follow())
+
+    first, second = said(controller, "/copy code"), said(controller, "/copy code 2")
+
+    assert (first.payload, second.payload) == ("x = 1\n", "y\n")
+    with pytest.raises(UsageError, match="has 2 blocks; 3 is none"):
+        said(controller, "/copy code 3")
+
+
+def test_show_gives_the_whole_branch() -> None:
+    assert said(controller_after("one", "two"), "/show").text == (
+        "you: one\n\nFirst **raw**.\n\nyou: two\n\nSecond."
+    )
+
+
+def test_gamma_sets_the_longest_draft() -> None:
+    controller = controller_after()
+
+    texts = [said(controller, line).text for line in ("/gamma 4", "/gamma", "/gamma auto")]
+
+    assert texts[1] == "most draft tokens per step: 4"
+    assert controller.options.draft_len is None
+
+
+def test_model_without_a_shelf_says_what_is_loaded() -> None:
+    assert said(controller_after(), "/model").text == "qwen3-14b Q4_K_M + qwen3-0.6b"
+
+
+def test_saved_chats_are_listed_opened_searched_titled_and_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    keeper = Keeper(path, fallbacks=[])
+    controller = ChatController(journal=keeper, library=Library(path))
+    controller.attach(ScriptedLM(["The zebra.", "The lion."]))
+    controller.send("Which animal?")
+    list(controller.follow())
+    first = controller.conversation.id
+    said(controller, "/title Animals")
+    said(controller, "/new")
+    controller.send("Another?")
+    list(controller.follow())
+
+    listed = said(controller, "/resume").text
+    found = said(controller, "/search zeb").text
+    opened = said(controller, "/resume animals")
+    deleted = said(controller, "/delete this")
+    back = said(controller, "/undo").text
+
+    assert [line.split()[0] for line in listed.splitlines()[:2]][1] == first
+    assert found.startswith(first)
+    assert "answer: The *zeb*ra." in found
+    assert (opened.effect, opened.text) == ("opened", '"Animals", 1 turn; /show shows them')
+    assert deleted == Outcome('deleted "Animals", 1 turns; /undo brings it back', "cleared")
+    assert back == f'"Animals" is back: /resume {first}'
+    controller.close()
+
+
+def test_export_writes_a_file_and_says_where(tmp_path: Path) -> None:
+    controller = controller_after("one")
+
+    outcome = said(controller, f"/export json {tmp_path / 'chat.json'}")
+
+    assert outcome.text == f"written to {tmp_path / 'chat.json'}"
+    assert '"prompt": "one"' in (tmp_path / "chat.json").read_text()
+
+
+def test_context_says_how_full_it_is() -> None:
+    assert said(controller_after("one"), "/context").text == "context: 7 of 8,192 tokens (0%)"
+    with pytest.raises(UsageError, match="the context is not full"):
+        said(controller_after("one"), "/context drop")
+    with pytest.raises(UsageError, match="/context takes drop, summarise"):
+        said(controller_after("one"), "/context no")

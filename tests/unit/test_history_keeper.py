@@ -95,6 +95,31 @@ def test_growing_turn_is_written_by_itself_and_asked_for_when_it_is_time(path: P
         assert Library(path).load("chat2345").turns[0].text == "so far"
 
 
+def test_records_of_two_chats_are_written_together(path: Path) -> None:
+    with locked(path), keeping(path) as (keeper, _):
+        keeper.keep(chat("aaaaaaaa", "First"), turn("t1", chat_id="aaaaaaaa"))
+        keeper.flush(PATIENCE_S)
+        keeper.keep(chat("bbbbbbbb", "Second"), turn("t2", chat_id="bbbbbbbb"))
+        keeper.flush(PATIENCE_S)
+
+    with keeping(path) as (keeper, _):
+        keeper.flush(PATIENCE_S)
+
+    assert sorted(c.title for c in Library(path).chats()) == ["First", "Second"]
+
+
+def test_turn_brings_its_chat_back_that_another_process_deleted(path: Path) -> None:
+    with keeping(path) as (keeper, _):
+        keeper.keep(chat(), turn("t1"))
+        keeper.flush(PATIENCE_S)
+        Library(path).delete("chat2345")
+
+        keeper.keep(None, turn("t2"))
+        keeper.flush(PATIENCE_S)
+
+        assert [t.id for t in Library(path).load("chat2345").turns] == ["t2"]
+
+
 def test_end_of_a_turn_is_not_overwritten_by_what_grew_before(path: Path) -> None:
     with keeping(path) as (keeper, _):
         keeper.grow("t1", lambda: turn("t1", "Hi", "half", status="running"))
@@ -129,7 +154,7 @@ def test_locked_history_is_told_with_the_file_that_has_the_text(path: Path) -> N
         assert keeper.flush(PATIENCE_S)
         state = heard.until("UNSAVED")
 
-        kept = path.parent / "kept" / "unsaved-chat-chat2345.json"
+        (kept,) = (path.parent / "kept").iterdir()
         assert state.note == (
             f"the history is locked: another program is writing to it; the text is kept in {kept}"
         )
@@ -175,7 +200,7 @@ def test_newer_file_leaves_the_chat_unsaved_but_in_the_fallback(path: Path) -> N
 
         assert "newer edgespec" in heard.until("UNSAVED").note
         assert not keeper.close(PATIENCE_S)
-    assert (path.parent / "kept" / "unsaved-chat-chat2345.json").exists()
+    assert len(list((path.parent / "kept").iterdir())) == 1
 
 
 def test_second_folder_has_the_text_when_the_first_cannot(tmp_path: Path) -> None:
@@ -214,7 +239,7 @@ def test_next_start_takes_in_what_was_left_unsaved(path: Path) -> None:
 
 
 def test_fallback_that_is_no_chat_stays_where_it_is(path: Path) -> None:
-    stray = path.parent / "kept" / "unsaved-chat-x.json"
+    stray = path.parent / "kept" / "unsaved-chats-x.json"
     stray.parent.mkdir()
     stray.write_text("{")
 
