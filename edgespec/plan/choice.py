@@ -70,6 +70,7 @@ def smaller(request: PlanRequest, choice: Choice) -> Iterator[Choice]:
         choice = replace(choice, draft=None)
         yield choice
     is_free = request.asked.kv_type is None and choice.kv_type in _HALVES
+    is_free = is_free and request.asked.split_mode != "tensor"  # which quantises no cache
     if is_free and can_quantise(request.target):
         yield replace(choice, kv_type=_SMALLER_KV)
 

@@ -10,6 +10,7 @@ from typing import Final
 from edgespec.hardware.types import Device, HardwareReport
 from edgespec.plan.choice import Choice
 from edgespec.plan.lines import CPU, free_of, margin_bytes, model_lines, overhead_lines, shares
+from edgespec.plan.share import even_shares, layer_counts
 from edgespec.plan.types import Line, ModelSizes, Placement, PlanRequest, Room
 
 MAX_LOGITS: Final = 64
@@ -77,10 +78,11 @@ def _ways(
         yield (), _draft_devices(request) or ()
         return
     wanted = _draft_devices(request)
-    if asked.devices is None:
+    is_shared = asked.devices is not None or asked.split_mode == "tensor"
+    if not is_shared or asked.split_mode == "none":
         for gpu in gpus:
             yield (gpu,), (gpu,) if wanted is None else wanted
-    if len(gpus) > 1 or asked.devices is not None:
+    if (len(gpus) > 1 or is_shared) and asked.split_mode != "none":
         for gpu in gpus if wanted is None else gpus[:1]:
             yield gpus, (gpu,) if wanted is None else wanted
 
@@ -149,7 +151,9 @@ class _Way:
         )
         if len(devices) < 2 or not n_layers:
             return placement
-        counts = _counts(model, n_layers, devices, taken)
+        if model is self.request.target and self.request.asked.split_mode == "tensor":
+            return replace(placement, split=even_shares(devices, taken), split_mode="tensor")
+        counts = layer_counts(model, n_layers, devices, taken)
         kept = [i for i, count in enumerate(counts) if count]
         return replace(
             placement,
@@ -157,31 +161,6 @@ class _Way:
             split=shares([counts[i] for i in kept]),
             split_mode="layer" if len(kept) > 1 else "none",
         )
-
-
-def _counts(
-    model: ModelSizes, n_layers: int, devices: tuple[Device, ...], taken: Sequence[Line]
-) -> list[int]:
-    """Layers of each device, by the room that is left beside what it holds anyway."""
-    n_all = len(model.layers) + 1
-    n_placed = min(n_layers, n_all)
-    weights = [*(layer.weight_bytes for layer in model.layers), model.output_bytes][-n_placed:]
-    rooms = []
-    for device in devices:
-        free = free_of(device)
-        used = sum(line.size_bytes for line in taken if line.where == device.name)
-        rooms.append(max(0, free - margin_bytes(free) - device.overhead_bytes - used))
-    total_room, total = max(1, sum(rooms)), sum(weights)
-    counts, at, passed, reached = [], 0, 0, 0.0
-    for room in rooms:
-        reached += total * room / total_room
-        start = at
-        while at < n_placed and passed + weights[at] / 2 <= reached:
-            passed += weights[at]
-            at += 1
-        counts.append(at - start)
-    counts[-1] += n_placed - at
-    return counts
 
 
 def _rooms(

@@ -50,6 +50,9 @@ def shares(counts: Sequence[int]) -> tuple[float, ...]:
 
 def model_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[Line]:
     """The parts of one model, `role` being "target" or "draft", where there are any bytes."""
+    if placement.split_mode == "tensor":
+        yield from _shared_lines(role, model, placement)
+        return
     places = owners(model, placement)
     for where in dict.fromkeys((*placement.devices, CPU)):
         mine = [layer for layer, at in zip(model.layers, places, strict=False) if at == where]
@@ -64,6 +67,21 @@ def model_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[
             "KV conversion": _conversion(placement, where, model),
         }
         yield from (Line(f"{role} {what}", where, n) for what, n in sizes.items() if n)
+
+
+def _shared_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[Line]:
+    """In tensor mode: every matrix and cache in shares, the buffers whole on every device."""
+    weights = model.weight_bytes
+    kv = sum(buffers.kv_bytes(layer, placement) for layer in model.layers)
+    state = sum(buffers.state_bytes(layer, placement) for layer in model.layers)
+    compute = buffers.compute_bytes(model, placement, is_last=True)
+    parts = (("weights", weights), (f"KV {placement.kv_type}", kv), ("state", state))
+    for where, share in zip(placement.devices, placement.split, strict=True):
+        yield from (Line(f"{role} {what}", where, round(n * share)) for what, n in parts if n)
+        yield Line(f"{role} compute", where, compute)
+    yield Line(f"{role} weights", CPU, model.input_bytes)
+    yield Line(f"{role} compute", CPU, buffers.host_compute_bytes(model, placement))
+    yield Line(f"{role} output", CPU, buffers.output_bytes(model, placement))
 
 
 def overhead_lines(hardware: HardwareReport, used: Sequence[str]) -> Iterator[Line]:

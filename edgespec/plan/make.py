@@ -67,7 +67,7 @@ def _search(request: PlanRequest) -> tuple[Fit | None, Fit]:
     for found in _short(request, choice):
         if found.shortage_bytes == 0:
             return found, first
-    if has_gpu and request.asked.n_gpu_layers is None and request.asked.devices is None:
+    if has_gpu and _may_leave_gpu(request) and request.asked.devices is None:
         alone = replace(request, asked=replace(request.asked, n_gpu_layers=0))
         return _search(alone)[0], first
     return None, first
@@ -97,7 +97,7 @@ def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:
         )
         choice = with_context(choice, max(least, n * _GRAIN))
         yield fit(request, choice)
-    if request.asked.n_gpu_layers is None and choice.n_gpu_layers:
+    if _may_leave_gpu(request) and choice.n_gpu_layers:
         n = _most(
             1,
             choice.n_gpu_layers - 1,
@@ -105,6 +105,11 @@ def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:
         )
         if n:
             yield fit(request, replace(choice, n_gpu_layers=n))
+
+
+def _may_leave_gpu(request: PlanRequest) -> bool:
+    """Whether layers may go to the CPU: not against a wish, and not in tensor mode."""
+    return request.asked.n_gpu_layers is None and request.asked.split_mode != "tensor"
 
 
 def _most(least: int, most: int, is_good: Callable[[int], bool]) -> int:
@@ -125,7 +130,7 @@ def _lower(request: PlanRequest, choice: Choice) -> Iterator[Choice]:
     while request.asked.n_ctx is None and choice.n_ctx > least:
         choice = with_context(choice, max(least, choice.n_ctx // 2 // _GRAIN * _GRAIN))
         yield choice
-    if request.asked.n_gpu_layers is None and choice.n_gpu_layers:
+    if _may_leave_gpu(request) and choice.n_gpu_layers:
         n = choice.n_gpu_layers
         while n := n * 3 // 4:
             yield replace(choice, n_gpu_layers=n)

@@ -5,18 +5,32 @@ Pure. Tries what was asked for again with one wish less.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from edgespec.errors import DoesNotFit, UsageError
 from edgespec.plan.choice import can_quantise
-from edgespec.plan.fit import Fit
+from edgespec.plan.fit import Fit, usable
 from edgespec.plan.lines import CPU
 from edgespec.plan.types import Asked, PlanRequest, Room
 from edgespec.sizes import gibibytes
+
+_NO_TENSOR_MODE: Final = frozenset(
+    {
+        "bailingmoe3", "bitnet", "deepseek2", "deepseek32", "dots3note", "falcon-h1", "gemma3n",
+        "glm-dsa", "glm5-next", "granitehybrid", "grok", "hy_v4", "jamba", "kimi-k3",
+        "kimi-linear", "mamba", "mamba2", "minicpm3", "minimax-01", "minimax-m2", "minimax-m3",
+        "mistral4", "mpt", "nemotron_h", "nemotron_h_moe", "olmo2", "olmoe", "plamo2", "qwen3tts",
+        "qwen4exp",
+    }
+)  # fmt: skip
+"""Source: llama.cpp src/llama-arch.cpp, llm_arch_supports_sm_tensor."""
 
 
 def check(request: PlanRequest) -> None:
     """Refuse what no memory would make possible. Raises: `UsageError`."""
     asked, target = request.asked, request.target
+    if asked.split_mode == "tensor":
+        _check_tensor_mode(request)
     if asked.n_ctx is not None and 0 < target.n_ctx_train < asked.n_ctx:
         raise UsageError(
             f"{target.id} was trained for {target.n_ctx_train:,} tokens of context, "
@@ -36,6 +50,22 @@ def check(request: PlanRequest) -> None:
                 f"{request.hardware.name} has no device {name!r}",
                 hint=f"there are: {', '.join(names)}" if names else "there is the CPU only",
             )
+
+
+def _check_tensor_mode(request: PlanRequest) -> None:
+    """What llama.cpp's tensor mode asks for. Raises: `UsageError`."""
+    asked, target, n = request.asked, request.target, len(usable(request))
+    reason = ""
+    if target.architecture in _NO_TENSOR_MODE:
+        reason = f"llama.cpp cannot share matrices of the architecture {target.architecture}"
+    elif n < 2:
+        reason = f"it shares matrices over several GPUs, and here is {n or 'none'}"
+    elif asked.kv_type not in (None, "f32", "f16", "bf16"):
+        reason = f"it keeps no cache of type {asked.kv_type}"
+    elif asked.n_gpu_layers is not None and asked.n_gpu_layers <= len(target.layers):
+        reason = "it takes all layers or none"
+    if reason:
+        raise UsageError(f"--split-mode tensor cannot be: {reason}", hint="--split-mode layer")
 
 
 def refusal(

@@ -272,6 +272,42 @@ def test_asked_devices_are_taken_and_unknown_ones_refused() -> None:
         make_plan(request(*cards, asked=Asked(devices=("CUDA7",))))
 
 
+def test_tensor_mode_shares_every_matrix_over_all_cards() -> None:
+    cards = gpu("CUDA0", 12 * 1024), gpu("CUDA1", 6 * 1024)
+
+    plan = make_plan(request(*cards, asked=Asked(split_mode="tensor")))
+
+    weights = {x.where: x.size_bytes for x in plan.lines if x.what == "target weights"}
+    assert plan.target.split_mode == "tensor"
+    assert sum(plan.target.split) == pytest.approx(1.0)
+    assert weights["CUDA0"] > weights["CUDA1"] > 0
+    assert plan.draft is not None
+    assert len(plan.draft.devices) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (Asked(split_mode="tensor"), "several GPUs"),
+        (Asked(split_mode="tensor", kv_type="q8_0", devices=("CUDA0", "CUDA1")), "q8_0"),
+        (Asked(split_mode="tensor", n_gpu_layers=7, devices=("CUDA0", "CUDA1")), "all layers"),
+    ],
+)
+def test_tensor_mode_is_refused_where_llama_cpp_would_end(asked: Asked, reason: str) -> None:
+    cards = (gpu("CUDA0", 12 * 1024), gpu("CUDA1", 12 * 1024))[: 2 if asked.devices else 1]
+
+    with pytest.raises(UsageError, match=reason):
+        make_plan(request(*cards, asked=asked))
+
+
+def test_split_mode_none_takes_one_card() -> None:
+    cards = gpu("CUDA0", 4 * 1024), gpu("CUDA1", 4 * 1024)
+
+    plan = make_plan(request(*cards, asked=Asked(split_mode="none")))
+
+    assert len(plan.target.devices) == 1
+
+
 def test_context_beyond_the_training_is_refused() -> None:
     with pytest.raises(UsageError, match="was trained for 131,072"):
         make_plan(request(asked=Asked(n_ctx=200_000)))
