@@ -72,12 +72,15 @@ def load_pair(
         _log.warning("%s", verdict.notice)
     found = planned(files, replace(asked, n_ctx=n_ctx), workers, memory_bytes)
     threads = n_threads or default_threads()
+    is_doubtful = False
     while True:
         load = _Load(files, found.plan, threads, verdict.use_extra_bufts, progress)
         try:
-            return load.run()
+            return load.run(is_doubtful=is_doubtful)
         except DoesNotFit as error:
             found = _lower(found, error)
+            # There is less memory than it seems, and short of it ggml may end the process.
+            is_doubtful = True
 
 
 def _lower(found: Planned, error: DoesNotFit) -> Planned:
@@ -108,10 +111,10 @@ class _Load:
         self._progress = progress
         self._here = {device.name: device for device in devices()}
 
-    def run(self) -> Loaded:
-        """Load. Raises: as `load_pair`; then nothing is left behind."""
+    def run(self, *, is_doubtful: bool) -> Loaded:
+        """Load; if that is doubtful, in a child first. Raises: as `load_pair`, leaving nothing."""
         plan, files = self._plan, self._files
-        self._try_first()
+        self._try_first(is_doubtful)
         interrupt = Interrupt()
         owned: list[Model | LlamaSession] = []
         try:
@@ -123,6 +126,7 @@ class _Load:
         except BaseException:
             for one in reversed(owned):
                 one.close()
+            heap.give_back()  # the next, smaller attempt may need it
             raise
         memory = compared(plan, lines)
         for place in memory:
@@ -189,17 +193,18 @@ class _Load:
             ),
         )
 
-    def _try_first(self) -> None:
+    def _try_first(self, is_doubtful: bool) -> None:
         """Let a child try what may end the process: GPU backends do where memory runs out.
 
         A worker's end is not ours (engine/rpc), and a child could not share its one connection.
         """
         parts = [part for part in (self._target(), self._draft()) if part is not None]
         used = {name: self._here[name] for part in parts for name in part.load.devices or ()}
-        if not used or any(device.worker for device in used.values()):
+        if any(device.worker for device in used.values()) or not (used or is_doubtful):
             return
         self._progress("trying it in a process of its own, once", 0.0)
-        trial.attempt(parts, [f"{d.name} {d.description}" for d in used.values()])
+        words = [f"{device.name} {device.description}" for device in used.values()]
+        trial.attempt(parts, words, is_remembered=not is_doubtful)
 
     def _backend(self) -> str:
         """Where the target computes, in words."""

@@ -38,22 +38,28 @@ class Part:
 
 
 def attempt(
-    parts: Sequence[Part], devices: Sequence[str], *, timeout_s: float = _TIMEOUT_S
+    parts: Sequence[Part],
+    devices: Sequence[str],
+    *,
+    is_remembered: bool = True,
+    timeout_s: float = _TIMEOUT_S,
 ) -> None:
     """Load `parts` together and decode with each, in a child; at once if that went well before.
 
     `devices` describe what they lie on: another card, or another driver's words for it, is tried
-    anew. Raises: `DoesNotFit` where the child fails or is killed.
+    anew. `is_remembered` False: it depends on what else is going on, and is tried each time.
+    Raises: `DoesNotFit` where the child fails or is killed.
     """
     job = json.dumps([_as_json(part) for part in parts])
     kept = paths.cache_dir() / "trials" / f"{_key(job, parts, devices)}.json"
-    if kept.exists():
+    if is_remembered and kept.exists():
         return
     command = (sys.executable, "-P", "-m", "edgespec.engine.trial_load", job)
     ended = children.run(command, timeout_s=timeout_s)
     _log.info("tried in a child: %s", ended)
     if ended.status == 0:
-        _remember(kept, job)
+        if is_remembered:
+            _remember(kept, job)
     elif ended.status == _REFUSED:
         raise DoesNotFit(ended.said)
     elif ended.signal or ended.fault:

@@ -13,11 +13,14 @@ from edgespec.engine.trial import Part, parts_of
 from edgespec.errors import EdgespecError
 
 _REFUSED = 4
+_SPARE_BYTES = 32 << 20
+"""Held beside the load: what answering takes in the process that will really do it."""
 
 
 def load(parts: tuple[Part, ...]) -> None:
     """Load all of them, then let each decode its largest pass and its smallest."""
     with ExitStack() as stack:
+        spare = np.ones(_SPARE_BYTES, np.uint8)
         sessions = []
         for part in parts:
             model = Model(part.path, part.load)
@@ -29,6 +32,7 @@ def load(parts: tuple[Part, ...]) -> None:
             tokens = np.zeros(n + 1, np.int32)
             session.forward(tokens[:n], n_logits=min(n, session.max_logits))
             session.forward(tokens, n_logits=1)
+        del spare
 
 
 if __name__ == "__main__":
@@ -38,6 +42,6 @@ if __name__ == "__main__":
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # to die here is no reason for a core file
     try:
         load(parts_of(sys.argv[1]))
-    except EdgespecError as error:
-        sys.stdout.write(error.message + "\n")
+    except (EdgespecError, MemoryError) as error:
+        sys.stdout.write(f"{error or 'memory ran out'}\n")
         sys.exit(_REFUSED)

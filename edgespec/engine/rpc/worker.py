@@ -51,7 +51,7 @@ class Worker:
         """Take the port and start the server. Raises: `UsageError`, `EngineError`."""
         client.check_build()
         self.lent = lent
-        self._is_closed = False
+        self.is_closed = False
         self._carrier: Carrier | None = None
         self._listener = _listening(endpoint)
         self.endpoint = Endpoint(endpoint.host, self._listener.getsockname()[1])
@@ -68,14 +68,14 @@ class Worker:
                 guest, address = self._listener.accept()
             except OSError:  # closed
                 return
-            if self._is_closed:
+            if self.is_closed:
                 guest.close()
                 return
             self._serve_one(guest, f"{address[0]}:{address[1]}", tell)
 
     def close(self) -> None:
         """Hang up, stop listening, end the child; idempotent, any thread."""
-        self._is_closed = True
+        self.is_closed = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts
         self._listener.close()

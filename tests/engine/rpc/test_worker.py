@@ -3,10 +3,8 @@
 A llama.cpp built without -DGGML_RPC=on has neither; tests/engine/rpc's other files need none.
 """
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,38 +18,10 @@ from edgespec.engine.rpc.greeting import greet
 from edgespec.engine.rpc.worker import Lent, Worker
 from edgespec.errors import DoesNotFit, EngineError, UsageError, WorkerLost
 from tests.engine.conftest import SMALL, WRITERS
-from tests.engine.rpc.fake_worker import MIB
+from tests.workers import MIB, Start, has_rpc, needs_rpc, starting
 
 TOKENS = np.arange(3, 43, dtype=np.int32)
-Start = Callable[..., Worker]
 _LOOKS = 1000
-
-
-def _has_rpc() -> bool:
-    with suppress(EngineError):
-        client.check_build()
-        return True
-    return False
-
-
-needs_rpc = pytest.mark.skipif(
-    not _has_rpc(), reason="this llama.cpp was built without -DGGML_RPC=on"
-)
-
-
-@contextmanager
-def starting() -> Iterator[Start]:
-    """Starts workers of one CPU thread; all are closed at the end."""
-    started: list[Worker] = []
-
-    def start(limit_bytes: int = 64 * MIB, port: int = 0) -> Worker:
-        started.append(Worker(Endpoint("127.0.0.1", port), Lent(("CPU",), limit_bytes, 1)))
-        threading.Thread(target=started[-1].serve, args=(print,), daemon=True).start()
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
 
 
 @pytest.fixture
@@ -192,7 +162,7 @@ def test_port_in_use_is_told(worker: Start) -> None:
         Worker(taken, Lent(("CPU",), MIB, 1))
 
 
-@pytest.mark.skipif(_has_rpc(), reason="this llama.cpp was built with -DGGML_RPC=on")
+@pytest.mark.skipif(has_rpc(), reason="this llama.cpp was built with -DGGML_RPC=on")
 def test_build_without_workers_is_told_with_the_command_that_mends_it() -> None:
     with pytest.raises(EngineError, match="built without its RPC backend") as told:
         client.connect(Endpoint("127.0.0.1", 1))
