@@ -14,6 +14,7 @@ import edgespec
 from edgespec import paths
 from edgespec.bench.facts import version_of
 from edgespec.errors import EdgespecError
+from edgespec.hardware.types import Unknown
 from edgespec.sizes import gibibytes, gigabytes
 
 _log = logging.getLogger(__name__)
@@ -95,30 +96,50 @@ def _build() -> Iterator[Finding]:
 
 
 def _devices() -> Iterator[Finding]:
-    from edgespec.engine.devices import devices
+    from edgespec.hardware.gpu import read_driver
+    from edgespec.hardware.probe import probe
 
-    found = devices()
-    for device in found:
-        memory = f"{gibibytes(device.free_bytes)} of {gibibytes(device.total_bytes)} free"
+    found = probe()
+    for device in found.devices:
+        if device.kind == "CPU":  # whose memory is told below, with its limits
+            yield Finding(device.kind, f"{device.name}: {device.description}")
+            continue
+        memory = f"{_amount(device.free_bytes)} of {_amount(device.total_bytes)} free"
         yield Finding(device.kind, f"{device.name}: {device.description}, {memory}")
-    if not any(device.kind in ("GPU", "IGPU") for device in found):
+    for note in found.notes:
+        yield Finding("problem", note, is_problem=True, hint="edgespec doctor --debug shows where")
+    if not found.gpus:
         yield Finding("backend", "CPU-ONLY build of llama.cpp: no GPU will be used")
+    elif isinstance(driver := read_driver(), str):
+        yield Finding("NVIDIA driver", driver)
 
 
 def _machine() -> Iterator[Finding]:
-    import psutil
+    from edgespec.hardware.probe import probe
 
-    from edgespec.engine.threads import cores
-
-    have = cores()
-    quota = f", quota {have.quota:.1f}" if have.quota is not None else ""
+    found = probe()
+    cpu, memory = found.cpu, found.memory
+    quota = f", quota {cpu.quota:.1f}" if cpu.quota is not None else ""
     yield Finding("system", f"{platform.system()} {platform.release()} on {platform.machine()}")
-    counted = f"{have.physical} physical, {have.logical} logical{quota}"
-    yield Finding("cores", f"{counted}: {have.usable} threads by default")
-    memory = psutil.virtual_memory()
-    yield Finding("memory", f"{gibibytes(memory.available)} of {gibibytes(memory.total)} available")
+    if isinstance(cpu.name, str):
+        yield Finding("processor", cpu.name)
+    counted = f"{cpu.n_physical} physical, {cpu.n_logical} logical{quota}"
+    yield Finding("cores", f"{counted}: {cpu.n_threads} threads by default")
+    if not isinstance(cpu.instructions, Unknown):
+        yield Finding("instructions", ", ".join(cpu.instructions) or "none that count")
+    if isinstance(memory.available_bytes, Unknown):
+        reason = memory.available_bytes.reason
+        yield Finding("problem", f"memory is not known: {reason}", is_problem=True)
+    else:
+        limited = f", by {memory.limit}" if memory.limit else ""
+        amounts = f"{_amount(memory.available_bytes)} of {_amount(memory.total_bytes)} available"
+        yield Finding("memory", amounts + limited)
     if policy := os.environ.get("OMP_WAIT_POLICY"):
         yield Finding("OMP_WAIT_POLICY", policy)
+
+
+def _amount(size: int | Unknown) -> str:
+    return f"? ({size.reason})" if isinstance(size, Unknown) else gibibytes(size)
 
 
 def _models() -> Iterator[Finding]:

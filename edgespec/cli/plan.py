@@ -1,7 +1,7 @@
 """`edgespec plan`: what would go where, in bytes, before anything is loaded."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +11,10 @@ from edgespec.cli.flags import log_flags
 from edgespec.cli.placing import loading_of, placing_flags
 from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
+from edgespec.plan.types import Asked, DraftWish
 
 if TYPE_CHECKING:
+    from edgespec.api.types import Placing
     from edgespec.hardware.types import HardwareReport
     from edgespec.plan.types import Placement, Plan
 
@@ -43,14 +45,12 @@ def plan(
     TARGET is a file, a model that is here, or one of the catalogue. With --hardware, for a machine
     that is not here. Exits with 4 when what was asked for does not fit.
     """
-    from edgespec.api.wishes import wishes
     from edgespec.plan.gather import gather
     from edgespec.plan.make import make_plan
 
     said = loading_of(placing)
-    asked, workers = wishes(said, draft=None if draft == "off" else draft)
-    asked = replace(asked, n_ctx=ctx)
-    machine = _machine(hardware, workers, said.get("memory_bytes"))
+    asked = _asked(said, draft, ctx)
+    machine = _here(said) if hardware is None else _elsewhere(hardware, said)
     gathered = gather(target, draft, asked, machine, is_here=hardware is None)
     for notice in gathered.notices:
         shared.screen.note(f"note: {notice}")
@@ -61,16 +61,33 @@ def plan(
         show(shared.screen, found, machine)
 
 
-def _machine(
-    name: str | None, workers: tuple[str, ...], memory_bytes: int | None
-) -> "HardwareReport":
-    if name is None:
-        from edgespec.api.place import this_machine
+def _asked(said: "Placing", draft: str, n_ctx: int | None) -> Asked:
+    wish: DraftWish = "auto" if draft == "auto" else "off" if draft == "off" else "required"
+    devices, draft_devices = said.get("devices"), said.get("draft_devices")
+    return Asked(
+        n_ctx=n_ctx,
+        kv_type=said.get("kv_type"),
+        draft=wish,
+        n_gpu_layers=said.get("n_gpu_layers"),
+        devices=None if devices is None else tuple(devices),
+        draft_devices=None if draft_devices is None else tuple(draft_devices),
+        split_mode=said.get("split_mode"),
+    )
 
-        return this_machine(workers, memory_bytes)
+
+def _here(said: "Placing") -> "HardwareReport":
+    from edgespec.api.place import this_machine
+    from edgespec.api.wishes import wishes
+
+    _, workers = wishes(said, draft=None)
+    return this_machine(workers, said.get("memory_bytes"))
+
+
+def _elsewhere(name: str, said: "Placing") -> "HardwareReport":
+    """A machine of the table, for which neither numpy nor llama.cpp is imported."""
     from edgespec.hardware.machines import machine
 
-    if workers or memory_bytes:
+    if said.get("rpc") or said.get("memory_bytes"):
         raise UsageError(
             "--hardware plans for another machine, --rpc and --memory for this one",
             hint="leave one out",

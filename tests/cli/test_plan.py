@@ -1,0 +1,109 @@
+"""`edgespec plan` as a person runs it: catalogue, files, refusals and their exit codes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from edgespec.cli.main import cli
+from tests.tinygguf import write_llama
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli, ["plan", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def as_json(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*arguments, "--json").stdout)
+    return found
+
+
+def test_plan_shows_every_part_in_bytes_and_the_strategy() -> None:
+    text = run("qwen3-14b", "--hardware", "rtx4090").stdout
+
+    for part in ("target weights", "target KV f16", "target compute", "target output",
+                 "draft weights", "draft KV f16", "backend overhead", "margin",
+                 "needed", "free", "strategy:", "CUDA0  NVIDIA GeForce RTX 4090"):  # fmt: skip
+        assert part in text
+    assert "qwen3-0.6b, which drafts" in text
+    assert "its sizes are the catalogue's" in text
+
+
+def test_plan_as_json_adds_up_place_by_place() -> None:
+    plan = as_json("llama-3.3-70b", "--hardware", "2x-rtx4090")
+
+    assert {room["where"] for room in plan["rooms"]} == {"CUDA0", "CUDA1", "CPU"}
+    for room in plan["rooms"]:
+        lines = [line["size_bytes"] for line in plan["lines"] if line["where"] == room["where"]]
+        assert sum(lines) == room["needed_bytes"] <= room["free_bytes"]
+    assert sum(plan["target"]["split"]) == pytest.approx(1.0)
+
+
+def test_plan_tells_what_gave_way() -> None:
+    text = run("qwen3-32b", "--hardware", "8gb").stdout
+
+    assert "memory is short: no draft model: qwen3-0.6b would take" in text
+    assert "layers of qwen3-32b on the GPU, the others on the CPU" in text
+
+
+def test_plan_of_a_file_here_needs_no_catalogue_entry(tmp_path: Path) -> None:
+    path = write_llama(tmp_path / "mine.gguf")
+
+    plan = as_json(str(path), "--hardware", "cpu-8", "--ctx", "512")
+
+    assert plan["target_id"] == "mine.gguf"
+    assert plan["draft_id"] is None
+    assert plan["notes"] == []
+
+
+def test_plan_for_this_machine_uses_what_is_really_free(tmp_path: Path) -> None:
+    path = write_llama(tmp_path / "mine.gguf")
+
+    plan = as_json(str(path))
+
+    assert plan["hardware"] == "this machine"
+    assert all(room["free_bytes"] > room["needed_bytes"] for room in plan["rooms"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("qwen3-14b", "--hardware", "12gb", "--gpu-layers", "41", "-c", "40960"), 4, "--ctx "),
+        (("llama-3.3-70b", "--hardware", "cpu-16"), 4, "smaller"),
+        (("qwen3-14b", "--hardware", "rtx409"), 2, "rtx4090"),
+        (("qwen3-14b", "--hardware", "rtx4090", "-c", "99999"), 2, "trained for 40,960"),
+        (("qwen3-14b", "--hardware", "rtx4090", "--draft", "smollm2-135m"), 5, "vocabulary"),
+        (("qwen3-15b", "--hardware", "rtx4090"), 3, "did you mean"),
+        (("qwen3-14b", "--hardware", "rtx4090", "--kv", "q9"), 2, "q8_0"),
+    ],
+)
+def test_plan_refuses_with_the_exit_code_and_a_way_out(
+    arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    command = [sys.executable, "-m", "edgespec", "plan", *arguments]
+
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert result.returncode == code, result.stderr
+    assert words in result.stderr
+    assert result.stdout == ""
+
+
+def test_planning_for_another_machine_loads_neither_llama_cpp_nor_numpy() -> None:
+    script = (
+        "import sys; from edgespec.cli.main import main\n"
+        "try: main(['plan', 'qwen3-14b', '--hardware', '2x-rtx4090', '--json'])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub', 'psutil'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+
+    assert result.returncode == 0, result.stderr
