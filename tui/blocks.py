@@ -19,7 +19,11 @@ from textual.highlight import (
 MAX_HIGHLIGHTED_LINES = 2000
 TAB_SIZE = 4
 MIN_WIDTH = 8
-CODE = "on $boost"
+PAD = "  "
+"""Before a line of code: where there are no colours, nothing else sets it apart."""
+CODE = "on $surface"
+MUTED = "$foreground 65%"
+"""`$text-muted` is made for stylesheets: in a text it loses its percentage and turns white."""
 INLINE_CODE = "bold $text-secondary"
 _STYLES = {kind: style.replace(" underline", "") for kind, style in HighlightTheme.STYLES.items()}
 
@@ -58,7 +62,7 @@ class Margin:
         if not self.rest and not self.first:
             return list(lines)
         return [
-            Content.assemble((self.rest if i else self.first, "$text-muted"), line)
+            Content.assemble((self.rest if i else self.first, MUTED), line)
             for i, line in enumerate(lines)
         ]
 
@@ -98,7 +102,7 @@ class Blank:
 
     def __init__(self, margin: Margin | None = None) -> None:
         rest = margin.rest.rstrip() if margin else ""
-        self._line = [Content.styled(rest, "$text-muted") if rest else Content("")]
+        self._line = [Content.styled(rest, MUTED) if rest else Content("")]
 
     def lines(self, width: int) -> Sequence[Content]:
         """One."""
@@ -115,7 +119,7 @@ class Rule:
 
     def lines(self, width: int) -> Sequence[Content]:
         """One."""
-        return [Content.styled(self._sign * width, "$text-muted")]
+        return [Content.styled(self._sign * width, MUTED)]
 
 
 class Code:
@@ -170,7 +174,7 @@ class Code:
         made = self._made[1]
         n_rows, n_lines = self._n_fixed
         del made[n_lines:]
-        room = max(MIN_WIDTH, width - len(self._margin.rest) - 2)
+        room = max(MIN_WIDTH, width - len(self._margin.rest) - len(PAD) - 1)
         for i in range(n_rows, len(self._rows)):
             self._n_fixed = (i, len(made))
             if self._rows[i] or i + 1 < len(self._rows) or not i:
@@ -181,13 +185,14 @@ class Code:
         row = self._styled[i] if self._styled else Content(self._rows[i].expandtabs(TAB_SIZE))
         folded = row.fold(room) if row.cell_length > room else [row]
         margin = Margin(self._margin.first if is_first else self._margin.rest, self._margin.rest)
-        grounded = [_on_ground(line, room + 2) for line in folded]
+        grounded = [_on_ground(line, room + len(PAD) + 1) for line in folded]
         return margin.applied(grounded)
 
 
 def _on_ground(line: Content, width: int) -> Content:
-    padded = f" {line.plain}" + " " * (width - 1 - line.cell_length)
-    spans = [Span(start + 1, end + 1, style) for start, end, style in line.spans]
+    n = len(PAD)
+    padded = PAD + line.plain + " " * (width - n - line.cell_length)
+    spans = [Span(start + n, end + n, style) for start, end, style in line.spans]
     return Content(padded, [Span(0, len(padded), CODE), *spans])
 
 
@@ -216,7 +221,7 @@ class Table:
             drawn += _table_row(row, widths, is_header=i == 0)
             if i == 0:
                 rules = "  ".join(self._rule * column for column in widths)
-                drawn.append(Content.styled(rules, "$text-muted"))
+                drawn.append(Content.styled(rules, MUTED))
         return drawn
 
 

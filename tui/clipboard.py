@@ -1,7 +1,7 @@
-"""Copying out of a terminal: a tool of the desktop, else the terminal itself and a file.
+"""Copying out of a terminal: the terminal itself, a tool of the desktop, a file.
 
-OSC 52 gives no answer, and many terminals ignore it, so what was only sent that way is also
-written to a file that the person is told about.
+OSC 52 gives no answer, and many terminals ignore it, so a tool is asked too; where there is none,
+the text is also written to a file that the person is told about.
 """
 
 import os
@@ -19,26 +19,38 @@ _TOOLS = (
     (("clip.exe",), None),
 )
 TIMEOUT_S = 2.0
+MAX_OSC52_BYTES = 74_994
+"""What terminals take at most: 100,000 bytes in base64, as xterm counts."""
 
 
 def copy(text: str, send_osc52: Callable[[str], None], environ: Mapping[str, str]) -> str:
-    """Copy `text`; says where it is now."""
-    if tool := _native_tool(environ):
-        try:
-            subprocess.run(
-                tool,
-                input=text.encode(),
-                check=True,
-                timeout=TIMEOUT_S,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            return f"copied {len(text):,} characters with {tool[0]}"
-        except (OSError, subprocess.SubprocessError):
-            pass  # the terminal may still be able to
-    send_osc52(text)
+    """Copy `text`; says by which way, and where it is besides."""
+    is_sent = len(text.encode("utf-8", "replace")) <= MAX_OSC52_BYTES
+    if is_sent:
+        send_osc52(text)
+    size = f"{len(text):,} characters"
+    tool = _native_tool(environ)
+    if tool and _ran(tool, text):
+        return f"copied {size} with {tool[0]}" + (" and OSC 52" if is_sent else "")
     path = _saved(text)
-    return f"sent {len(text):,} characters to the terminal's clipboard; also saved as {path}"
+    if is_sent:
+        return f"sent {size} to the terminal (OSC 52); if it took none: {path}"
+    return f"{size} are too long for OSC 52, and there is no clipboard tool: saved as {path}"
+
+
+def _ran(tool: tuple[str, ...], text: str) -> bool:
+    try:
+        subprocess.run(
+            tool,
+            input=text.encode("utf-8", "replace"),
+            check=True,
+            timeout=TIMEOUT_S,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
 
 
 def _native_tool(environ: Mapping[str, str]) -> tuple[str, ...] | None:

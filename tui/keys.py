@@ -52,7 +52,14 @@ KEYS = (
         "f3,ctrl+r", "chats", "F3, Ctrl+R", "saved chats: search, go on", is_first=True, row="chats"
     ),
     Key("f4", "params", "F4", "system prompt, sampling, limits", is_first=True, row="params"),
-    Key("f5", "draft", "F5", "draft: off, on, auto (next answer)", is_first=True, row="draft"),
+    Key(
+        "f5",
+        "draft",
+        "F5",
+        "drafting on or off, from the next answer",
+        is_first=True,
+        row="draft",
+    ),
     Key("f6", "tokens", "F6", "where each token came from", is_first=True, row="tokens"),
     Key("f7", "panel", "F7", "side panel, from 100 columns on", is_first=True),
     Key("f8", "log", "F8", "log of the engine", is_first=True),

@@ -179,13 +179,14 @@ def fetching(name: str, progress: PullProgress | None, glyphs: Glyphs) -> Conten
         parts.append(f"{gigabytes(done)} of {gigabytes(total)}")
     elif done:
         parts.append(gigabytes(done))
-    if progress.bytes_per_s and progress.phase == "download":
+    if progress.stalled_s:
+        parts.append(f"no data for {progress.stalled_s:.0f} s")
+    elif progress.bytes_per_s and progress.phase == "download":
         parts.append(f"{gigabytes(int(progress.bytes_per_s))}/s")
-        if total:
-            left_s = (total - done) / progress.bytes_per_s
-            parts.append(f"{int(left_s // 60)}:{int(left_s % 60):02} left")
-    elif progress.bytes_per_s == 0:
-        parts.append("no data for a while")
+    if progress.left_s is not None and progress.phase == "download":
+        parts.append(f"{int(progress.left_s // 60)}:{int(progress.left_s % 60):02} left")
+    if progress.note:
+        parts.append(clean(progress.note))
     if progress.source:
         parts.append(f"from {clean(progress.source)}")
     return Content(f" {glyphs.dot} ".join(parts))
@@ -242,6 +243,8 @@ def turn_end(
         parts.append(f"branch {branch[0]}/{branch[1]} [ ]")
     if is_left_out:
         parts.append("[the model does not see this any more]")
+    if turn.status == "running":
+        return Content(f" {glyphs.dot} ".join(parts))  # the live lines have the figures
     if turn.status == "queued":
         parts.append("[waits; Esc takes it back]")
     if turn.status == "stopped":

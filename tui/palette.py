@@ -28,10 +28,12 @@ def entries(screen: "Screen[object]") -> Iterable[SystemCommand]:
             if "scroll" in key.action:
                 continue
             act = partial(screen.run_action, key.action)
-            yield SystemCommand(_title(key.what), f"key {key.shown}", act)
+            yield SystemCommand(_title(key.what), _unmarked(f"key {key.shown}"), act)
     yield SystemCommand("Plan", "what lies where in memory", partial(screen.run_action, "plan"))
     for entry in COMMANDS.values():
-        yield SystemCommand(entry.usage, entry.summary, partial(_write, screen, entry.name))
+        yield SystemCommand(
+            f"/{entry.name}", _unmarked(entry.summary), partial(_write, screen, entry.name)
+        )
 
 
 async def _write(screen: "ChatScreen", name: str) -> None:
@@ -42,6 +44,11 @@ async def _write(screen: "ChatScreen", name: str) -> None:
         screen.prompt.focus()
     else:
         await screen.do(Command(name, ""))
+
+
+def _unmarked(text: str) -> str:
+    """Textual reads the palette's texts as markup: no bracket may begin a tag."""
+    return text.replace("[", "(").replace("]", ")")
 
 
 def _title(what: str) -> str:

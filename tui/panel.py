@@ -9,8 +9,9 @@ from edgespec.events import Stats
 from edgespec.text.clean import clean
 
 from . import lines
+from .blocks import MUTED
 from .glyphs import Glyphs
-from .live import WINDOW_S, Live
+from .live import Live
 
 BAR_WIDTH = 14
 MAX_PLACES = 8
@@ -35,14 +36,14 @@ class SpecPanel(Static):
         draft = self._chat.draft
         note = f"\n\nnote: {clean(draft.note)}" if draft.word == "ON" and draft.note else ""
         if turn is None:
-            return Content.assemble(head, "no answer yet", (note, "$text-muted"))
+            return Content.assemble(head, "no answer yet", (note, MUTED))
         round_words = lines.last_round(turn, self._glyphs)
         if round_words.plain:
             head = Content.assemble(head, "last round\n", round_words, "\n\n")
         figures = (*_places(turn.stats, self._glyphs), _figures(turn, self._glyphs))
         curve = lines.spark(self._pulse.speeds(CURVE_WIDTH), self._glyphs)
-        speeds = f"\n{WINDOW_S:.0f} s       {curve}" if curve else ""
-        return Content.assemble(head, *figures, speeds, (note, "$text-muted"))
+        speeds = f"\nminute     {curve}" if curve else ""
+        return Content.assemble(head, *figures, speeds, (note, MUTED))
 
 
 def _places(stats: Stats, glyphs: Glyphs) -> list[str]:

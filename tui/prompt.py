@@ -25,8 +25,10 @@ class Prompt(TextArea):
         super().__init__(
             id="prompt",
             highlight_cursor_line=False,
+            show_line_numbers=False,
             placeholder="Message   Enter send, Ctrl+J new line, / commands",
         )
+        self.cursor_blink = False  # nothing on this screen moves by itself
         self._history: list[str] = []
         self._back = 0
         """How many messages back; 0: the one being written."""

@@ -5,11 +5,12 @@ Knows nothing of widgets.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual.content import Content, Span
 from textual.style import Style
 
-from edgespec.events import TokenText
+from edgespec.events import Source, TokenText
 from edgespec.text.clean import clean
 
 from .blocks import Text
@@ -22,13 +23,21 @@ MAX_TOKENS_PER_LINE = 400
 """A line of more tokens is broken: laying it out again for each of them would be quadratic."""
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token, or the part of it on one line."""
+
+    index: int
+    source: Source
+    text: str
+
+
 class TokenLines:
     """Grows by tokens; only its last line is laid out again."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
-        self._glyphs = glyphs
+    def __init__(self) -> None:
         self._done: list[Text] = []
-        self._line: list[tuple[int, TokenText]] = []
+        self._line: list[Piece] = []
         self._n_tokens = 0
 
     @property
@@ -39,11 +48,18 @@ class TokenLines:
     def feed(self, tokens: Sequence[TokenText]) -> None:
         """Append."""
         for token in tokens:
-            self._line.append((self._n_tokens, token))
+            first, *rest = clean(token.text).split("\n")
+            self._line.append(Piece(self._n_tokens, token.source, first))
+            for part in rest:
+                self._end_line()
+                self._line.append(Piece(self._n_tokens, token.source, part))
             self._n_tokens += 1
-            if "\n" in token.text or len(self._line) > MAX_TOKENS_PER_LINE:
-                self._done.append(Text(_line_content(self._line)))
-                self._line = []
+            if len(self._line) > MAX_TOKENS_PER_LINE:
+                self._end_line()
+
+    def _end_line(self) -> None:
+        self._done.append(Text(_line_content(self._line)))
+        self._line = []
 
     def lines(self, width: int) -> list[Content]:
         """Every line at a width."""
@@ -63,16 +79,21 @@ def legend(glyphs: Glyphs) -> Content:
     )
 
 
-def _line_content(line: Sequence[tuple[int, TokenText]]) -> Content:
+def _line_content(line: Sequence[Piece]) -> Content:
     text, spans = "", list[Span]()
-    for index, token in line:
-        piece = clean(token.text)
-        if piece.endswith("\n"):
-            piece = piece.removesuffix("\n")
-        style = _STYLES[token.source] + Style.from_meta({"token": index})
-        spans.append(Span(len(text), len(text) + len(piece), style))
-        text += piece
+    for piece in line:
+        style = _STYLES[piece.source] + Style.from_meta({"token": piece.index})
+        spans.append(Span(len(text), len(text) + len(piece.text), style))
+        text += piece.text
     return Content(text, spans)
+
+
+def token_at(line: Content, x: int) -> int | None:
+    """Which token a character of a line belongs to."""
+    for start, end, style in line.spans:
+        if start <= x < end and isinstance(style, Style):
+            return style.meta.get("token")
+    return None
 
 
 def about(tokens: Sequence[TokenText], index: int) -> str:

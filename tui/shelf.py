@@ -101,7 +101,7 @@ class Models:
 
     def rows(self) -> list[Row]:
         """Models to talk to: those here first, then those that fit, small ones first."""
-        specs = [spec for spec in self.catalogue if spec.kind == "model"]
+        specs = [s for s in self.catalogue if s.kind == "model" and not is_draft_only(s)]
         here = {found.spec.id for found in list_installed(specs)}
         free_bytes = self.free_bytes
         rows = [self._row(spec, spec.id in here, free_bytes) for spec in specs]
@@ -187,6 +187,11 @@ class Models:
         except Exception as error:  # a thread has nobody else to tell
             fetch.error = EdgespecError(f"fetching failed ({type(error).__name__}: {error})")
         fetch.is_done = True
+
+
+def is_draft_only(spec: ModelSpec) -> bool:
+    """Whether a model was made to draft and has nothing to say by itself."""
+    return "draft" in spec.id
 
 
 def _why_not(target: ModelSpec, draft: ModelSpec) -> str:

@@ -52,7 +52,9 @@ class SpecStrip(Static):
         right = f"{per_round:.2f} tok/round" if per_round else ""
         if per_round and self.size.width >= WITH_PLACES:
             right = f"{lines.draft_len(turn)}  {right}"
-        top = (Content.assemble(draft, "  ", lines.last_round(turn, glyphs)), accepted)
+        is_on = chat.draft.word == "ON"
+        last = lines.last_round(turn, glyphs) if is_on else Content("")
+        top = (Content.assemble(draft, "  ", last), accepted)
         return self._rows(top, (doing, Content("")) if doing.plain else (speed, Content(right)))
 
     def _rows(self, *rows: tuple[Content, Content]) -> Content:

@@ -22,11 +22,11 @@ from edgespec.events import TokenText
 from edgespec.text.clean import clean
 
 from . import lines
-from .blocks import Text
+from .blocks import MUTED, Text
 from .document import Document
 from .glyphs import Glyphs
 from .keys import bindings
-from .provenance import TokenLines, about, legend
+from .provenance import TokenLines, about, legend, token_at
 
 TAIL_CHARS = 1200
 """Of growing reasoning only so much is shown at each update."""
@@ -60,7 +60,7 @@ class TurnView(Widget, can_focus=True):
         self._user = Text(Content.assemble((label, "bold $text-accent"), clean(turn.prompt)))
         self._reasoning = (-1, Text(""))
         self.document = Document(glyphs)
-        self._token_lines = TokenLines(glyphs)
+        self._token_lines = TokenLines()
         self._n_fed = 0
         self._said: dict[str, Text] = {}
         self._lines: list[Content] = []
@@ -128,7 +128,7 @@ class TurnView(Widget, can_focus=True):
             made += [_BLANK, *self._words(error_words(turn.error)).lines(width)]
         end = lines.turn_end(turn, self._glyphs, self.branch, is_left_out=self.is_left_out)
         if end.plain:
-            made += [_BLANK, *self._words(end.stylize("$text-muted")).lines(width)]
+            made += [_BLANK, *self._words(end.stylize(MUTED)).lines(width)]
         return made
 
     def _think(self) -> list[Text]:
@@ -140,7 +140,7 @@ class TurnView(Widget, can_focus=True):
         else:
             spent = f"{turn.reasoning_s:.1f} s {glyphs.dot} {turn.reasoning_tokens} tok"
             words = f"{sign} thought for {spent}  (Ctrl+O)"
-        head = self._words(Content.styled(words, "italic $text-muted"))
+        head = self._words(Content.styled(words, f"italic {MUTED}"))
         if self.is_folded:
             return [head]
         if self._reasoning[0] != len(turn.reasoning):
@@ -148,7 +148,7 @@ class TurnView(Widget, can_focus=True):
             shown = text[-TAIL_CHARS:] if is_growing else text
             self._reasoning = (
                 len(turn.reasoning) if not is_growing else -1,
-                Text(Content.styled(shown, "$text-muted")),
+                Text(Content.styled(shown, MUTED)),
             )
         return [head, self._reasoning[1]]
 
@@ -166,6 +166,7 @@ class TurnView(Widget, can_focus=True):
         """Lay out again where the height changed, else repaint the lines that did."""
         width = self.content_size.width
         if not width:
+            self._lines = []  # made when the width is known
             self.refresh(layout=True)
             return
         before, self._lines = self._lines, self._made_lines(width)
@@ -238,7 +239,10 @@ class TurnView(Widget, can_focus=True):
 
     def on_mouse_move(self, event: MouseMove) -> None:
         """In the token view: say where the token below the mouse came from."""
-        index = event.style.meta.get("token") if self.shows_tokens else None
+        index = None
+        if self.shows_tokens and (offset := event.style.meta.get("offset")) is not None:
+            x, y = offset
+            index = token_at(self._lines[y], x) if y < len(self._lines) else None
         self.tooltip = about(self.tokens, index) if index is not None else None
 
 

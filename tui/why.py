@@ -60,7 +60,7 @@ class WhyScreen(Dialog[None]):
         if explanation is not None:
             parts += ["\n", explained(explanation, self._glyphs)]
         else:
-            parts.append("\nOnly of the last answer every decision is known.")
+            parts.append("\nThe decisions themselves are known of the last answer only.")
         return Content.assemble(*parts)
 
     def _explanation(self) -> Explanation | None:

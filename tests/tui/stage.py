@@ -73,17 +73,21 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    model: ScriptedLM | None = None, *, size: tuple[int, int] = (80, 24), **app: Any
+    model: ScriptedLM | None = None,
+    *,
+    size: tuple[int, int] = (80, 24),
+    chat: ChatController | None = None,
+    **app: Any,
 ) -> AsyncIterator[Stage]:
     """A chat with `model`; without one nothing is loaded yet."""
-    chat = ChatController()
+    chat = chat or ChatController()
     if model is not None:
         chat.attach(model)
     running = EdgespecApp(chat, **app)
     try:
         async with running.run_test(size=size, notifications=True) as pilot:
             stage = Stage(running, pilot, chat)
-            await stage.until(lambda: bool(running.screen.query(Prompt)))
+            await stage.until(lambda: any(s.query(Prompt) for s in running.screen_stack))
             yield stage
     finally:
         chat.close()

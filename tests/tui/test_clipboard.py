@@ -20,8 +20,8 @@ def test_copy_uses_the_desktops_tool(tmp_path: Path, monkeypatch: pytest.MonkeyP
     said = copy("**raw** ü", sent.append, {"DISPLAY": ":0"})
 
     assert (tmp_path / "copied").read_text() == "**raw** ü"
-    assert said == "copied 9 characters with xclip"
-    assert sent == []
+    assert said == "copied 9 characters with xclip and OSC 52"
+    assert sent == ["**raw** ü"]
 
 
 @pytest.mark.parametrize("environ", [{}, {"SSH_CONNECTION": "1", "DISPLAY": ":0"}])
@@ -50,3 +50,16 @@ def test_copy_falls_back_when_the_tool_fails(
     copy("text", sent.append, {"DISPLAY": ":0"})
 
     assert sent == ["text"]
+
+
+def test_copy_of_a_text_too_long_for_the_terminal_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sent: list[str] = []
+
+    said = copy("x" * 80_000, sent.append, {})
+
+    assert sent == []
+    assert Path(said.rpartition(" ")[2]).read_text() == "x" * 80_000
