@@ -2,6 +2,7 @@
 
 import email.utils
 import errno
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -145,17 +146,15 @@ def _refused(error: "HfHubHTTPError", page: str) -> SourceFailed:
 
 
 def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
-    """`Retry-After` in either form, else the hub's own rate-limit header."""
-    from huggingface_hub.utils import parse_ratelimit_headers
-
+    """`Retry-After` in either form, else the rate-limit header of the hub (`"api";r=0;t=55`)."""
     said = headers.get("retry-after", "").strip()
     if said.isdigit():
         return float(said)
     if said:
         when = email.utils.parsedate_tz(said)
         return max(0.0, email.utils.mktime_tz(when) - time.time()) if when else None
-    limit = parse_ratelimit_headers(headers)
-    return float(limit.reset_in_seconds) if limit and limit.remaining == 0 else None
+    reset = re.search(r";r=0;t=(\d+)", headers.get("ratelimit", ""))
+    return float(reset[1]) if reset else None
 
 
 def _gist(error: Exception) -> str:

@@ -253,6 +253,24 @@ def test_pull_waits_as_long_as_it_is_asked_to(hub: LocalHub) -> None:
     assert any("it is asked too often: try 2 of 3 in" in note for note in _notes(told))
 
 
+def test_pull_reads_the_hubs_own_rate_limit(hub: LocalHub) -> None:
+    hub.faults.append(Fault(status=429, headers={"RateLimit": '"resolvers";r=0;t=4000'}))
+
+    with pytest.raises(DownloadError, match="it is asked too often, and it asks to wait 4,000 s"):
+        _pull()
+
+
+def test_unfinished_pull_does_not_disturb_the_hubs_own_tools(hub: LocalHub, cache: Path) -> None:
+    from huggingface_hub import scan_cache_dir
+
+    hub.faults.extend([Fault(cut_after=1_000_000), *[Fault(cut_after=0)] * 3])
+    with pytest.raises(DownloadError):
+        _pull()
+    (cache / "models--owner--tiny" / "snapshots").mkdir()
+
+    assert scan_cache_dir(cache).warnings == []
+
+
 def test_pull_says_that_an_unpinned_file_is_pinned_now(hub: LocalHub) -> None:
     told: list[PullProgress] = []
 
