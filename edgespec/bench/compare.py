@@ -26,7 +26,7 @@ class Change:
     before: float
     after: float
     interval: Interval | None
-    """Of after / before; None where nothing was repeated."""
+    """Of after / before; None where too little was repeated."""
 
     @property
     def factor(self) -> float:
@@ -228,7 +228,7 @@ def _line(change: Change) -> str:
     unit = "tok/s" if change.arm == PLAIN else "x plain"
     verdict = "within noise"
     if change.interval is None:
-        verdict = "measured once: nobody can tell"
+        verdict = "too few turns to tell"
     elif change.is_real:
         verdict = "FASTER" if change.factor > 1 else "SLOWER"
     return (

@@ -17,6 +17,8 @@ import numpy.typing as npt
 LEVEL = 0.95
 _RESAMPLES = 2000
 _SEED = 7
+_LEAST_DF = 3
+"""Fewer repeats than this know nothing of their own spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Of each group's ratio, and of the geometric mean over groups; None without repeats."""
+    """Of each group's ratio, and of the geometric mean over groups; None without enough repeats."""
 
     groups: tuple[Interval | None, ...]
     total: Interval | None
@@ -45,7 +47,7 @@ def intervals(logs: Sequence[Sequence[float]], level: float = LEVEL) -> Interval
     """
     residuals = _residuals(logs)
     df = sum(len(group) - 1 for group in logs)
-    if not df:
+    if df < _LEAST_DF:
         return Intervals((None,) * len(logs), None)
     random = np.random.default_rng(_SEED)
     shifts = [random.choice(residuals, (_RESAMPLES, len(group))).mean(axis=1) for group in logs]
@@ -72,9 +74,13 @@ def _widening(level: float, df: int) -> float:
     """Student's quantile over the normal one: few residuals know their own spread badly."""
     z = _normal_quantile((1 + level) / 2)
     z2 = z * z
-    first = (z2 + 1) / (4 * df)
-    second = (5 * z2 * z2 + 16 * z2 + 3) / (96 * df * df)
-    return 1 + first + second
+    terms: tuple[float, ...] = (
+        (z2 + 1) / 4,
+        ((5 * z2 + 16) * z2 + 3) / 96,
+        (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384,
+        ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160,
+    )
+    return 1.0 + sum(term / float(df**power) for power, term in enumerate(terms, start=1))
 
 
 def _normal_quantile(p: float) -> float:

@@ -43,7 +43,7 @@ class Score:
     """Geometric mean over the turns of speed to edgespec's plain decoding's in the same turn; 1 for
     plain itself."""
     interval: Interval | None
-    """Of `ratio`; None where nothing was repeated."""
+    """Of `ratio`; None where too little was repeated."""
     own_ratio: float | None
     """The same to the plain arm of the arm's own engine."""
     ttft_s: float

@@ -42,8 +42,12 @@ def test_nothing_repeated_gives_no_interval() -> None:
     assert found.groups == (None, None)
 
 
+def test_two_turns_of_one_prompt_give_no_interval() -> None:
+    assert intervals([[0.1, 0.2]]).total is None
+
+
 def test_equal_turns_give_an_interval_of_no_width() -> None:
-    found = intervals([[math.log(2)] * 3])
+    found = intervals([[math.log(2)] * 4])
 
     assert found.total is not None
     assert found.total.low == pytest.approx(2)

@@ -93,8 +93,15 @@ class LlamaHttpEngine:
         self._process.check()
         wall_s = self._clock() - began_s
         n_tokens = int(timings.get("predicted_n", len(tokens)))
+        # Of a character in several tokens, the server tells the last one only.
+        is_told = len(tokens) == n_tokens
         return Run(
-            self.name, tuple(tokens), n_tokens, wall_s, tuple(arrivals), stats=_stats(timings)
+            self.name,
+            tuple(tokens) if is_told else (),
+            n_tokens,
+            wall_s,
+            tuple(arrivals),
+            stats=_stats(timings),
         )
 
     def _body(self, ask: Ask) -> dict[str, Any]:
@@ -122,4 +129,6 @@ def _stats(timings: dict[str, Any]) -> Stats:
 
 def features_of(system: str) -> tuple[str, ...]:
     """The names in llama.cpp's system line, "AVX2 = 1 | FMA = 1"."""
-    return tuple(name for name, value in re.findall(r"(\w+) = (\d+)", system) if value != "0")
+    return tuple(
+        name for name, value in re.findall(r"\b([A-Z]\w+) = (\d+)", system) if value != "0"
+    )

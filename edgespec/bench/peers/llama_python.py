@@ -106,7 +106,7 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaPythonEngine:
         "lookup": way == "lookup",
     }
     process = PeerProcess(
-        name, [python, program("llama_cpp_python"), json.dumps(asked)], is_piped=True
+        name, [python, program("serve_llama_cpp_python"), json.dumps(asked)], is_piped=True
     )
     try:
         told = heard(process)

@@ -2,7 +2,9 @@
 
 import shutil
 import socket
+import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from edgespec.bench.measure import EngineFailed
@@ -13,6 +15,7 @@ from edgespec.bench.peers.types import Build, PeerInputs
 
 NAME = "llama-server"
 _LOAD_S = 300.0
+_TELL_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ def start(program: Path, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     server = Server(name, f"http://127.0.0.1:{port}")
     try:
         process.wait_for(lambda: server.is_there("/health"), _LOAD_S)
-        build = _build(process.log, server, inputs)
+        version = str(server.get("/props").get("build_info", "unknown"))
+        build = Build(version, _features(str(program)), inputs.n_threads)
     except BaseException:
         process.close()
         raise
@@ -75,13 +79,24 @@ def _arguments(way: str, inputs: PeerInputs, port: int) -> list[str]:
     return arguments
 
 
-def _build(log: str, server: Server, inputs: PeerInputs) -> Build:
-    systems = [line for line in log.splitlines() if "system_info" in line]
-    return Build(
-        version=str(server.get("/props").get("build_info", "unknown")),
-        features=features_of(systems[-1]) if systems else (),
-        n_threads=inputs.n_threads,
-    )
+@cache
+def _features(program: str) -> tuple[str, ...]:
+    """What the binary was built with.
+
+    It tells when it is talkative, before it looks for a model; a server that is measured is not
+    made to talk.
+    """
+    command = [program, "--model", "no-such-file.gguf", "--log-verbosity", "5"]
+    command += ["--host", "127.0.0.1", "--port", str(free_port())]
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_TELL_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    told = (ended.stdout + ended.stderr).decode("utf-8", "replace")
+    systems = [line for line in told.splitlines() if "system_info" in line]
+    return features_of(systems[-1]) if systems else ()
 
 
 def free_port() -> int:

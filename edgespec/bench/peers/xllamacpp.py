@@ -31,7 +31,9 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
         "types": WAYS[way],
         "port": free_port(),
     }
-    process = PeerProcess(name, [python, program("xllamacpp"), json.dumps(asked)], is_piped=True)
+    process = PeerProcess(
+        name, [python, program("serve_xllamacpp"), json.dumps(asked)], is_piped=True
+    )
     try:
         told = heard(process)
         server = Server(name, told["url"])

@@ -1,0 +1,350 @@
+"""Other engines: a server and a child that play a script, and all that can be wrong with them."""
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import psutil
+import pytest
+
+from edgespec.bench.measure import Ask, EngineFailed
+from edgespec.bench.peers import find, llama_python, openai_http
+from edgespec.bench.peers.find import PeerWish, parse
+from edgespec.bench.peers.http import Server
+from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
+from edgespec.bench.peers.llama_server import WAYS, binary
+from edgespec.bench.peers.process import PeerProcess
+from edgespec.bench.peers.types import Build, PeerInputs
+from edgespec.core import Sampling
+from edgespec.errors import UsageError
+from tests.unit.bench_world import prompt
+
+ASK = Ask(prompt("a"), Sampling(0.5, seed=9), 4)
+SLEEPER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+
+
+class Played:
+    """A server on a port of its own: what it was asked, and what it answers next."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
+        self.status = 200
+        played = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._send(json.dumps({"data": [{"id": "a-model"}]}).encode())
+
+            def do_POST(self) -> None:
+                size = int(self.headers["Content-Length"])
+                played.asked.append(json.loads(self.rfile.read(size)))
+                lines = [f"data: {json.dumps(event)}\n\n" for event in played.events]
+                self._send("".join([*lines, "data: [DONE]\n\n"]).encode())
+
+            def _send(self, body: bytes) -> None:
+                self.send_response(played.status)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def played() -> Iterator[Played]:
+    server = Played()
+    yield server
+    server.server.shutdown()
+    server.server.server_close()
+
+
+@pytest.fixture
+def process() -> Iterator[PeerProcess]:
+    child = PeerProcess("peer", SLEEPER, is_piped=True)
+    yield child
+    child.close()
+
+
+def eventually(is_so: Callable[[], bool]) -> bool:
+    """Whether it becomes so: the system stops a process when it gets to it."""
+    for _ in range(1000):
+        if is_so():
+            return True
+        sleep(0.01)
+    return False
+
+
+def inputs(tmp_path: Path, *, has_draft: bool = False) -> PeerInputs:
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF")
+    return PeerInputs(file, file if has_draft else None, 512, 2, 1, lambda p: [1, 2, 3])
+
+
+def llama(played: Played, process: PeerProcess) -> LlamaHttpEngine:
+    server = Server("llama-server:plain", played.url)
+    return LlamaHttpEngine(
+        "llama-server:plain", "llama-server:plain", process, server, Build("1"), lambda p: [1, 2, 3]
+    )
+
+
+def told(*tokens: int, n: int | None = None) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = [{"tokens": [token], "stop": False} for token in tokens]
+    timings = {"predicted_n": n or len(tokens), "draft_n": 6, "draft_n_accepted": 3, "prompt_n": 1}
+    return [*events, {"tokens": [], "stop": True, "timings": timings}]
+
+
+def test_llama_server_gets_our_tokens_and_our_sampling(
+    played: Played, process: PeerProcess
+) -> None:
+    played.events = told(7, 8, 9, 10)
+
+    llama(played, process).answer("llama-server:plain", ASK)
+
+    (asked,) = played.asked
+    assert asked["prompt"] == [1, 2, 3]
+    assert (asked["temperature"], asked["seed"], asked["n_predict"]) == (0.5, 9, 4)
+    assert asked["samplers"] == ["temperature"]
+    assert asked["cache_prompt"] is True
+
+
+def test_llama_servers_answer_is_its_tokens_and_counts(
+    played: Played, process: PeerProcess
+) -> None:
+    played.events = told(7, 8, 9, 10)
+
+    run = llama(played, process).answer("llama-server:plain", ASK)
+
+    assert run.tokens == (7, 8, 9, 10)
+    assert [n for _, n in run.arrivals] == [1, 1, 1, 1]
+    assert run.stats is not None
+    assert (run.stats.drafted, run.stats.acceptance_rate) == (6, 0.5)
+
+
+def test_tokens_that_the_server_swallowed_are_not_compared(
+    played: Played, process: PeerProcess
+) -> None:
+    played.events = told(7, 8, n=4)
+
+    run = llama(played, process).answer("llama-server:plain", ASK)
+
+    assert (run.tokens, run.n_tokens) == ((), 4)
+
+
+def test_prompt_is_read_with_nothing_cached(played: Played, process: PeerProcess) -> None:
+    played.events = told(7)
+
+    reading = llama(played, process).read(ASK.prompt)
+
+    assert reading.n_tokens == 3
+    assert (played.asked[0]["cache_prompt"], played.asked[0]["n_predict"]) == (False, 1)
+
+
+def test_servers_refusal_is_told_with_its_words(played: Played, process: PeerProcess) -> None:
+    played.status = 503
+
+    with pytest.raises(EngineFailed, match="answered with status 503"):
+        llama(played, process).answer("llama-server:plain", ASK)
+
+
+def test_resting_peer_is_stopped_and_goes_on_when_woken(process: PeerProcess) -> None:
+    seen = psutil.Process(process.child.pid)
+
+    process.sleep()
+    is_stopped = eventually(lambda: seen.status() == psutil.STATUS_STOPPED)
+    process.wake()
+
+    assert is_stopped
+    assert eventually(lambda: seen.status() != psutil.STATUS_STOPPED)
+
+
+def test_stopped_peer_can_be_ended(process: PeerProcess) -> None:
+    process.sleep()
+
+    process.close()
+    process.close()
+
+    assert process.child.poll() is not None
+    assert process.peak_bytes
+
+
+def test_peer_that_died_is_told_with_its_last_words() -> None:
+    code = "import sys; print('loading'); sys.exit('error: no such tensor')"
+    child = PeerProcess("peer", [sys.executable, "-c", code])
+    child.child.wait()
+
+    with pytest.raises(EngineFailed, match="exit code 1: error: no such tensor"):
+        child.wait_for(lambda: False, timeout_s=5)
+    child.close()
+
+
+def test_peer_that_was_killed_names_the_signal() -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGILL)"
+    child = PeerProcess("peer", [sys.executable, "-c", code])
+    child.child.wait()
+
+    with pytest.raises(EngineFailed, match="was ended by SIGILL"):
+        child.check()
+    child.close()
+
+
+def test_program_that_cannot_be_started_is_told() -> None:
+    with pytest.raises(EngineFailed, match="could not be started"):
+        PeerProcess("peer", ["/nowhere/program"])
+
+
+CHILD = """
+import json, sys
+print(json.dumps({"version": "1", "system": "CPU : AVX2 = 1 | FMA = 0 | "}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    for token in range(asked["max_tokens"]):
+        print(json.dumps({"tokens": [token]}), flush=True)
+    print(json.dumps({"done": asked["max_tokens"]}), flush=True)
+"""
+
+
+def test_child_answers_line_by_line() -> None:
+    child = PeerProcess("peer", [sys.executable, "-c", CHILD], is_piped=True)
+    llama_python.heard(child)
+    engine = llama_python.LlamaPythonEngine("peer", child, Build("1"), lambda p: [1, 2])
+
+    run = engine.answer("peer", ASK)
+    reading = engine.read(ASK.prompt)
+    engine.close()
+
+    assert run.tokens == (0, 1, 2, 3)
+    assert reading.n_tokens == 2
+
+
+def test_child_that_dies_is_a_failed_engine() -> None:
+    child = PeerProcess("peer", [sys.executable, "-c", "raise SystemExit(3)"], is_piped=True)
+
+    with pytest.raises(EngineFailed, match="exit code 3"):
+        llama_python.heard(child)
+    child.close()
+
+
+def test_programs_of_the_children_come_along() -> None:
+    for name in ("serve_llama_cpp_python", "serve_xllamacpp"):
+        compile(Path(llama_python.program(name)).read_text(encoding="utf-8"), name, "exec")
+
+
+def openai(played: Played) -> openai_http.OpenAiEngine:
+    kind = openai_http.Kind("ollama", played.url, "ollama serve")
+    return openai_http.connect(kind, "a-model")
+
+
+def test_openai_server_is_asked_for_the_conversation(played: Played) -> None:
+    played.events = [
+        {"choices": [{"delta": {"content": "One"}}]},
+        {"choices": [{"delta": {"content": " two"}}]},
+        {"choices": [], "usage": {"completion_tokens": 3}},
+    ]
+
+    run = openai(played).answer("ollama:served", ASK)
+
+    assert played.asked[0]["messages"] == [{"role": "user", "content": "Say a."}]
+    assert played.asked[0]["model"] == "a-model"
+    assert (run.n_tokens, run.tokens, len(run.arrivals)) == (3, (), 2)
+
+
+def test_openai_server_that_says_nothing_has_failed(played: Played) -> None:
+    with pytest.raises(EngineFailed, match="answered a with nothing"):
+        openai(played).answer("ollama:served", ASK)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"), [(None, "serves a-model"), ("other", "has no model 'other'")]
+)
+def test_openai_server_must_have_the_model(
+    played: Played, model: str | None, sentence: str
+) -> None:
+    kind = openai_http.Kind("ollama", played.url, "ollama serve")
+
+    with pytest.raises(EngineFailed, match=sentence):
+        openai_http.connect(kind, model)
+
+
+def test_peers_that_are_not_here_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    wishes = [PeerWish("llama-server"), PeerWish("xllamacpp", where="/nowhere/python")]
+
+    found = find.find(wishes, inputs(tmp_path))
+
+    assert found.peers == ()
+    assert "there is no llama-server on PATH (--llama-server PATH" in found.missing["llama-server"]
+    assert "/nowhere/python cannot be run" in found.missing["xllamacpp:plain"]
+
+
+def test_package_that_is_not_installed_is_named_with_the_command(tmp_path: Path) -> None:
+    found = find.find([PeerWish("xllamacpp")], inputs(tmp_path))
+
+    assert "pip install xllamacpp" in found.missing["xllamacpp"]
+
+
+def test_draft_ways_need_a_draft_model(tmp_path: Path) -> None:
+    wish = [PeerWish("llama-server", way="draft", where="/nowhere/llama-server")]
+
+    without = find.find(wish, inputs(tmp_path))
+    with_draft = find.find(wish, inputs(tmp_path, has_draft=True))
+
+    assert without.missing == {}
+    assert "is not a program" in with_draft.missing["llama-server"]
+
+
+def test_peer_that_would_not_fit_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Memory:
+        available = 2**20
+
+    monkeypatch.setattr(psutil, "virtual_memory", Memory)
+
+    found = find.find([PeerWish("llama-server", way="plain")], inputs(tmp_path))
+
+    assert "512 MiB of memory, and 1 MiB are free" in found.missing["llama-server:plain"]
+
+
+def test_wishes_name_a_peer_its_way_and_its_place() -> None:
+    assert parse("llama-server:ngram-mod=/bin/ls") == (
+        PeerWish("llama-server", "ngram-mod", "/bin/ls"),
+    )
+    assert {wish.name for wish in parse("all")} == set(find.NAMES)
+
+
+@pytest.mark.parametrize("wished", ["vllm", "llama-server:magic", "ollama:plain"])
+def test_wish_for_what_does_not_exist_is_refused(wished: str) -> None:
+    with pytest.raises(UsageError):
+        parse(wished)
+
+
+def test_features_are_those_that_are_on() -> None:
+    system = "n_threads = 2 / 4 | CPU : AVX2 = 1 | AVX512 = 0 | REPACK = 1 | "
+
+    assert features_of(system) == ("AVX2", "REPACK")
+
+
+def test_llama_server_has_plain_default_draft_and_every_ngram_kind() -> None:
+    kinds = ("simple", "map-k", "map-k4v", "mod", "cache")
+
+    assert set(WAYS) == {"plain", "default", "draft", *(f"ngram-{kind}" for kind in kinds)}
+
+
+def test_binary_is_found_by_its_path(tmp_path: Path) -> None:
+    program = tmp_path / "llama-server"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+    assert binary(str(program)) == program
