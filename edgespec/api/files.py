@@ -87,10 +87,11 @@ def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
     """File, display name, and the drafts that the catalogue advises."""
     from edgespec.models.catalogue import load_catalogue
     from edgespec.models.names import resolve
+    from edgespec.models.other_programs import shown_name
     from edgespec.store import installed
 
     if isinstance(name, Path):
-        return name, name.name, ()
+        return name, shown_name(name), ()
     catalogue = load_catalogue()
     resolved = resolve(name, catalogue)
     if resolved.notice:

@@ -71,9 +71,10 @@ def _checked(path: Path, sha256: str | None, progress: Progress) -> Checked:
 
 def _named_hash(path: Path) -> str | None:
     """The hash that the caches of Ollama and Hugging Face name a file by."""
-    real = path.resolve()
-    match = _BLOB.fullmatch(real.name) if real.parent.name == "blobs" else None
-    return match[1] if match else None
+    for name in (path, path.resolve()):
+        if name.parent.name == "blobs" and (match := _BLOB.fullmatch(name.name)):
+            return match[1]
+    return None
 
 
 def _hash(path: Path, progress: Progress) -> str:

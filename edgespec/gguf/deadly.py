@@ -12,7 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from edgespec.gguf.part import STRING, UINT16, GgufPart, GgufTensor, Value, refuse, shown
+from edgespec.gguf.part import (
+    ARRAY,
+    STRING,
+    UINT16,
+    UINT32,
+    GgufPart,
+    GgufTensor,
+    Value,
+    refuse,
+    shown,
+)
 from edgespec.gguf.shape import ModelShape
 from edgespec.gguf.tables import (
     COMPUTABLE,
@@ -33,6 +43,7 @@ _EPSILONS: Final = (
     "attention.layer_norm_epsilon",
     "attention.group_norm_epsilon",
 )
+_WHOLE: Final = ("full_attention_interval", "attention.sliding_window_pattern")
 _DIVISORS: Final = ("full_attention_interval", "attention.group_norm_groups", "ssm.time_step_rank")
 
 
@@ -168,6 +179,9 @@ def _numbers(facts: _Facts) -> Iterator[str]:
         value = facts.value(name)
         if isinstance(value, float) and not 0 <= value < math.inf:
             yield f"is damaged: {shown(facts.key(name))} is {value}, not a small number"
+    for name in _WHOLE:
+        if facts.part.kinds.get(facts.key(name), UINT32) not in (UINT32, ARRAY):
+            yield f"is damaged: {shown(facts.key(name))} is no whole number"
     for name in _DIVISORS:
         if facts.key(name) in facts.part.kinds and not facts.size(name):
             yield f"is damaged: {shown(facts.key(name))} is 0"

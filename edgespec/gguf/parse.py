@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 from edgespec.gguf.cursor import Cursor, Readable
 from edgespec.gguf.part import (
     AGAIN,
+    ARRAY,
     NUMBER_CODES,
     STRING,
     UINT32,
@@ -41,7 +42,6 @@ _MAX_TEXTS: Final = 1 << 21
 """In all arrays together; the largest tokenizers have 0.8 million tokens and merges."""
 _MIN_KEY_BYTES: Final = 8 + 1 + 4 + 1
 _MIN_TENSOR_BYTES: Final = 8 + 1 + 4 + 8 + 4 + 8
-_ARRAY: Final = 9
 
 
 def parse_part(path: Path, cursor: Cursor, far: Readable | None = None) -> GgufPart:
@@ -127,7 +127,7 @@ class _Parser:
         if key in self.kinds:
             self.refuse(f"is damaged: it has the key {shown(key)} twice")
         kind = self.kinds[key] = cursor.u32()
-        if kind == _ARRAY:
+        if kind == ARRAY:
             self.arrays[key] = self.array(key)
         elif kind == STRING:
             n_bytes = cursor.u64()

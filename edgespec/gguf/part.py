@@ -20,6 +20,7 @@ _MAX_REGION_BYTES: Final = 1 << 26
 UINT16: Final = 2
 UINT32: Final = 4
 STRING: Final = 8
+ARRAY: Final = 9
 NUMBER_CODES: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q",
                        11: "q", 12: "d"}  # fmt: skip
 """Struct codes by value type."""

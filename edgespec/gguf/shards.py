@@ -54,7 +54,8 @@ def check_shards(parts: tuple[GgufPart, ...]) -> None:
     for i, part in enumerate(parts):
         count, number = part.values.get("split.count", 1), part.values.get("split.no", 0)
         if count != len(parts) or number != i:
-            says = f"{int(number) + 1} of {count}" if isinstance(number, int) else "of no number"
+            is_told = isinstance(number, int) and isinstance(count, int)
+            says = f"{int(number) + 1} of {count}" if is_told else "of no number"
             refuse(
                 part.path,
                 f"is shard {says}, but its name makes it {i + 1} of {len(parts)}",
@@ -65,7 +66,8 @@ def check_shards(parts: tuple[GgufPart, ...]) -> None:
     have = sum(len(part.tensors) for part in parts)
     need = first.values.get("split.tensors.count", have)
     if len(parts) > 1 and have != need:
-        refuse(first.path, f"and its other shards hold {have:,} tensors together, not {need:,}")
+        told = f"{need:,}" if isinstance(need, int) else "a number that makes no sense"
+        refuse(first.path, f"and its other shards hold {have:,} tensors together, not {told}")
     names = {tensor.name for part in parts for tensor in part.tensors}
     if len(names) != have:
         refuse(first.path, "and its other shards hold the same tensor twice")

@@ -133,10 +133,11 @@ def _of_catalogue(text: str, catalogue: Catalogue) -> Resolved:
     except ModelNotFound as unknown:
         return _elsewhere(text, catalogue, unknown)
     if quant and not same_quant(quant, spec.quant):
-        raise ModelNotFound(
+        other = ModelNotFound(
             f"{spec.id} is catalogued as {spec.quant} only, not as {quant}",
             hint=_other_quant(spec, quant),
         )
+        return _elsewhere(text, catalogue, other)
     return Resolved(spec, notice)
 
 
@@ -147,7 +148,7 @@ def _other_quant(spec: ModelSpec, quant: str) -> str:
 
 
 def _elsewhere(text: str, catalogue: Catalogue, unknown: ModelNotFound) -> Resolved:
-    """A name that the catalogue does not have: another program's, or one that is near."""
+    """A name that the catalogue does not have so: another program's, or one that is near."""
     for found in _found_elsewhere(text):
         return _here(found)
     # Ollama writes the size as a tag: qwen3:14b.
@@ -157,7 +158,7 @@ def _elsewhere(text: str, catalogue: Catalogue, unknown: ModelNotFound) -> Resol
     if os.path.exists(text):
         return Resolved(*located(Path(text)))
     near = get_close_matches(text, [found.name for found in all_found()], n=2, cutoff=0.7)
-    if near:
+    if near and near[0] not in catalogue.models:
         raise ModelNotFound(unknown.message, hint=f"did you mean {' or '.join(near)}?")
     raise unknown
 

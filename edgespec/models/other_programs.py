@@ -20,3 +20,12 @@ def all_found() -> Iterator[Found]:
         if real not in seen:
             seen.add(real)
             yield found
+
+
+def shown_name(path: Path) -> str:
+    """What to call a file: its own name, except in a store that names files by their hash."""
+    if path.parent.name == "blobs":
+        for found in all_ollama():
+            if found.path == path:
+                return found.name
+    return path.name

@@ -95,6 +95,8 @@ KEYS: dict[str, tuple[str, Sequence[Key], str]] = {
         "llama", [f32("llama.attention.layer_norm_rms_epsilon", -1.0)], "is -1.0, not a small"),
     "an epsilon that is no number": (
         "llama", [f32("llama.attention.layer_norm_rms_epsilon", float("nan"))], "is nan"),
+    "a pattern that is a fraction": (
+        "gemma3", [f32("gemma3.attention.sliding_window_pattern", 0.5)], "is no whole number"),
     "attention every 0 layers": (
         "lfm2", [u32("lfm2.full_attention_interval", 0)], "'lfm2.full_attention_interval' is 0"),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
-from tests.rawgguf import KEYS, RawGguf, tensor, u16_key, u32_key
+from tests.rawgguf import KEYS, RawGguf, tensor, text_key, u16_key, u32_key
 
 
 def write_shards(folder: Path, n: int = 3, *, n_tensors: int | None = None) -> list[Path]:
@@ -98,3 +98,19 @@ def test_single_file_may_be_named_as_shard_one_of_one(tmp_path: Path) -> None:
     path = RawGguf().write(tmp_path / "m-00001-of-00001.gguf")
 
     assert read_header(path).paths == (path,)
+
+
+@pytest.mark.parametrize("key", ["split.tensors.count", "split.count", "split.no"])
+def test_split_number_of_another_type_is_a_sentence(tmp_path: Path, key: str) -> None:
+    paths = write_shards(tmp_path, 2)
+    odd = text_key(key, "\0many")
+    for i, path in enumerate(paths):
+        numbers = {"split.count": 2, "split.no": i, "split.tensors.count": 2}
+        keys = [u16_key(name, n) for name, n in numbers.items() if name != key]
+        file = RawGguf(keys=(*keys, odd, *KEYS), tensors=(tensor(f"blk.{i}"),))
+        file.write(path)
+
+    error = refusal(paths[0])
+
+    assert error.message.isprintable()
+    assert error.hint

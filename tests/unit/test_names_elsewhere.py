@@ -11,7 +11,7 @@ from edgespec.models.folders import Found
 from edgespec.models.hub_listing import HubRepo
 from edgespec.models.hub_names import HubName
 from edgespec.models.names import resolve
-from edgespec.models.other_programs import all_found
+from edgespec.models.other_programs import all_found, shown_name
 
 DIGEST = "ab" * 32
 EMPTY = Catalogue({}, {})
@@ -101,6 +101,17 @@ def test_ollama_model_that_is_here_comes_before_a_like_name_of_the_catalogue(hom
     resolved = resolve("qwen3:14b", Catalogue({"qwen3-14b": spec}, {}), ask=no_network)
 
     assert resolved.model == blob
+
+
+def test_tag_of_ollama_is_no_quantisation_of_an_alias(home: Path) -> None:
+    spec = ModelSpec("tiny-1b", "Tiny", "t.gguf", "Q4_1", (HubSource("a/b", "t.gguf"),))
+    known = Catalogue({"tiny-1b": spec}, {"tiny": "tiny-1b"})
+    before = resolve("tiny:1b", known, ask=no_network)
+    blob = ollama_model(home / ".ollama/models", "registry.ollama.ai", "library", "tiny", "1b")
+
+    after = resolve("tiny:1b", known, ask=no_network)
+
+    assert (before.model, after.model) == (spec, blob)
 
 
 @pytest.mark.parametrize(
@@ -216,3 +227,10 @@ def test_all_found_gives_each_file_once_with_a_name_to_type(home: Path) -> None:
         Found("a/b:Q8_0", "Hugging Face", hub),
     ]
     assert all(resolve(one.name, EMPTY, ask=no_network).model == one.path for one in found)
+
+
+def test_blob_is_called_by_its_name_and_any_other_file_by_its_own(home: Path) -> None:
+    blob = ollama_model(home / ".ollama/models", *OFFICIAL, "1b")
+
+    assert shown_name(blob) == "llama3.2:1b"
+    assert shown_name(home / "blobs" / "m.gguf") == "m.gguf"
