@@ -1,6 +1,7 @@
 """Asks the hub what it offers under a name: which commit, what size, what hash."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from edgespec.store.progress import Meter
 from edgespec.store.pump import Lost, pumped
 
 _POLL_S = 0.1
+_COMMIT = re.compile("[0-9a-f]{40,64}")
+_ETAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,12 @@ def _asked(source: HubSource, patience: Patience, meter: Meter) -> Offer:
     def answer() -> Iterator[Offer]:
         url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=base)
         found = get_hf_file_metadata(url, timeout=patience.answer_s)
-        if found.commit_hash is None or found.etag is None:
+        commit, etag = found.commit_hash or "", found.etag or ""
+        # Both become names of files.
+        if not _COMMIT.fullmatch(commit) or not _ETAG.fullmatch(etag):
             raise Unreadable("its answer has no commit and no ETag: it is not a Hugging Face hub")
-        fixed = hf_hub_url(source.repo, source.file, revision=found.commit_hash, endpoint=base)
-        yield Offer(base, fixed, found.commit_hash, found.etag, found.size)
+        fixed = hf_hub_url(source.repo, source.file, revision=commit, endpoint=base)
+        yield Offer(base, fixed, commit, etag, found.size)
 
     return next(pumped(answer, _until(2 * patience.answer_s, meter.tick)))
 

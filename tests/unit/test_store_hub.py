@@ -459,6 +459,11 @@ def test_pull_sends_the_token_to_the_hub_and_nowhere_else(
         (Fault(403), "it forbids the file"),
         (Fault(418), "it answered with HTTP status 418"),
         (Fault(200), "it is not a Hugging Face hub"),
+        (
+            Fault(200, {"ETag": "a/../../b", "X-Repo-Commit": COMMIT}),
+            "it is not a Hugging Face hub",
+        ),
+        (Fault(200, {"ETag": "a", "X-Repo-Commit": "../up"}), "it is not a Hugging Face hub"),
     ],
 )
 def test_pull_says_why_the_hub_refused(
