@@ -64,14 +64,27 @@ def _check_offer(offer: Offer, job: Job) -> None:
     if spec.size_bytes is not None and offer.size_bytes not in (None, spec.size_bytes):
         raise SourceFailed(
             f"it now offers {offer.size_bytes:,} bytes under that name instead of the pinned "
-            f"{spec.size_bytes:,}"
+            f"{spec.size_bytes:,}",
+            hint=_doubt("size_bytes", job),
         )
     is_hash = _SHA256.fullmatch(offer.etag)
     if spec.sha256 is not None and is_hash and offer.etag != spec.sha256:
         raise SourceFailed(
             f"it now offers a file of sha256 {offer.etag[:12]}… under that name instead of the "
-            f"pinned {spec.sha256[:12]}…"
+            f"pinned {spec.sha256[:12]}…",
+            hint=_doubt("sha256", job),
         )
+
+
+def _doubt(key: str, job: Job) -> str:
+    """What to do about a pin that does not fit."""
+    id = job.spec.id
+    if key in job.spec.unverified:
+        return (
+            f"this {key} rests on one public source and may be wrong: `edgespec models check {id} "
+            "--online` shows the hub's, for your own models.toml"
+        )
+    return f"the file was replaced there: `edgespec models check {id} --online` shows by what"
 
 
 @dataclass(frozen=True, slots=True)

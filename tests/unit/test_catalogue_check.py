@@ -50,6 +50,7 @@ def test_exceptions_from_the_size_are_few() -> None:
         "qwen3.5-35b-a3b",
         "qwen3.6-27b-mtp",
         "qwen3.6-35b-a3b",
+        "qwen3.6-35b-a3b-mtp",
         "qwen3.8-27b",
     }
 

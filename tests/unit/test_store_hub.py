@@ -321,6 +321,22 @@ def test_pull_fetches_nothing_when_the_offer_is_not_the_pinned_file(
     assert hub.gets == []
 
 
+@pytest.mark.parametrize(
+    ("unverified", "hint"),
+    [((), "the file was replaced there"), (("size_bytes",), "rests on one public source")],
+)
+def test_pull_says_how_sure_the_pin_is_that_does_not_fit(
+    unverified: tuple[str, ...], hint: str, hub: LocalHub
+) -> None:
+    hub.files[REPO, FILE] = DATA[:-1]
+
+    with pytest.raises(DownloadError) as caught:
+        _pull(dataclasses.replace(SPEC, unverified=unverified))
+
+    assert hint in caught.value.hint
+    assert "edgespec models check tiny --online" in caught.value.hint
+
+
 def test_pull_checks_the_room_in_the_hubs_cache(hub: LocalHub) -> None:
     with pytest.raises(DownloadError, match=r"3\.0 MB .* are needed in .* and 1\.0 MB are free"):
         store.pull(SPEC, free_bytes=lambda _: 1_000_000, patience=HASTY)
