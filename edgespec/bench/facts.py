@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import edgespec
+from edgespec.bench.revive import plain
 
 _PACKAGES = ("llama-cpp-python", "numpy")
 
@@ -27,6 +28,7 @@ def hardware() -> dict[str, Any]:
 
     from edgespec.engine.devices import devices
     from edgespec.engine.threads import cores
+    from edgespec.hardware.probe import probe
 
     have = cores()
     return {
@@ -36,6 +38,7 @@ def hardware() -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "devices": [f"{device.kind} {device.description}" for device in devices()],
         "load": load(),
+        "report": plain(probe()),
     }
 
 

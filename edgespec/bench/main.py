@@ -103,6 +103,7 @@ def run(wish: Wish, plan: Callable[[bool], Plan], ears: Ears = Ears()) -> Result
             asked=asked(planned, rig.n_threads, rig.model.description.n_ctx),
             model=asdict(rig.model.description),
             plan=rig.plan,
+            places=rig.places,
             arms=notes,
             cells=cells,
             scores=tuple(scored),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from edgespec.api.types import PlaceMemory
 from edgespec.bench import tables
 from edgespec.bench.measure import PLAIN
 from edgespec.bench.result import Result
@@ -40,6 +41,7 @@ def lines(result: Result) -> Iterator[str]:
     yield ""
     yield from _costs(result.pass_costs, result.draft_pass_s)
     yield from _memory(result)
+    yield from _places(result.places)
     if len({note.engine for note in result.arms}) > 1:
         yield ""
         yield from table(tables.BUILD_HEADER, tables.build_rows(result))
@@ -149,6 +151,16 @@ def _memory(result: Result) -> Iterator[str]:
         f"peak memory {gibibytes(memory.peak_bytes)}; llama.cpp's buffers "
         f"{gibibytes(memory.buffer_bytes)} ({kinds}); {gibibytes(memory.beyond_bytes)} beyond them"
     )
+
+
+def _places(places: Sequence[PlaceMemory]) -> Iterator[str]:
+    """How well the plan knew beforehand."""
+    for place in places:
+        share = place.allocated_bytes / place.planned_bytes - 1 if place.planned_bytes else 0.0
+        yield (
+            f"planned for {place.where}: {gibibytes(place.planned_bytes)}; allocated: "
+            f"{gibibytes(place.allocated_bytes)} ({share:+.1%})"
+        )
 
 
 def _sampling(costs: Sequence[ChainCost]) -> Iterator[str]:

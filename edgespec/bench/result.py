@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from edgespec.api.types import PlaceMemory
 from edgespec.bench.conditions import Conditions
 from edgespec.bench.measure import Cell, Plan
 from edgespec.bench.memory import Memory
@@ -115,7 +116,9 @@ class Result:
     model: Mapping[str, Any]
     """`api.types.Description`."""
     plan: Mapping[str, Any]
-    """Where the models went and what that takes, as `edgespec plan` tells; empty without one."""
+    """Where the models went and what that takes, as `edgespec plan` tells."""
+    places: tuple[PlaceMemory, ...]
+    """What was planned and what was allocated."""
     arms: tuple[ArmNote, ...]
     cells: tuple[Cell, ...]
     scores: tuple[Score, ...]

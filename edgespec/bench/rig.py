@@ -1,6 +1,6 @@
 """A loaded target for measuring: its public API, and its sessions between answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel
 from edgespec.api.pace import PHASE, measured
-from edgespec.api.types import Options
-from edgespec.bench.measure import PLAIN
+from edgespec.api.types import Message, Options, PlaceMemory
 from edgespec.bench.peers.llama_http import features_of
+from edgespec.bench.revive import plain
 from edgespec.bench.suite import BenchPrompt
-from edgespec.core import Tokens
+from edgespec.core import Drafter, Tokens
 from edgespec.costs import PassCosts
 from edgespec.engine.binding import lib
 from edgespec.engine.session import LlamaSession
@@ -82,13 +82,25 @@ class Rig:
             self.draft.forward(np.zeros(1, np.int32), n_logits=0)
 
     def tokens_of(self, prompt: BenchPrompt) -> Tokens:
-        """The rendered prompt's tokens; while no answer runs."""
-        known = self._prompts.get(prompt.name)
-        if known is None:
-            stats = self.model.complete(prompt.messages, Options(max_tokens=1, drafter=PLAIN)).stats
-            known = self.target.resident[: stats.prompt_tokens].copy()
-            self._prompts[prompt.name] = known
-        return known
+        """The rendered prompt's tokens."""
+        if prompt.name not in self._prompts:
+            tokens = self.rendered(prompt.messages)
+            self._prompts[prompt.name] = np.array(tokens, np.int32)
+        return self._prompts[prompt.name]
+
+    def rendered(self, messages: Sequence[Message]) -> Sequence[int]:
+        """A conversation's tokens, up to where the answer begins."""
+        return self.model._prepare.prompt_tokens(messages, Options()).tokens
+
+    @property
+    def drafters(self) -> Mapping[str, Drafter]:
+        """Every drafter of the loaded model; while no answer runs."""
+        return self.model._engine.drafters
+
+    @property
+    def longest(self) -> Mapping[str, int]:
+        """Most draft tokens per step, by drafter."""
+        return self.model._drafting.longest
 
     @property
     def n_threads(self) -> int:
@@ -113,8 +125,14 @@ class Rig:
 
     @property
     def plan(self) -> dict[str, Any]:
-        """Where the models went and what that takes; empty without a plan."""
-        return {}
+        """Where the models went and what that takes."""
+        found: dict[str, Any] = plain(self._loaded.plan)
+        return found
+
+    @property
+    def places(self) -> tuple[PlaceMemory, ...]:
+        """What was planned and what was allocated, place by place."""
+        return self._loaded.memory
 
     def text(self, token: int | None) -> str:
         """The token's text, also a control token's; empty for none."""

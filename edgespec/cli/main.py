@@ -37,6 +37,7 @@ COMMANDS = {
     "plan": ("edgespec.cli.plan", "Show what would go where, in bytes."),
     "doctor": ("edgespec.cli.doctor", "Report what works here and what does not."),
     "bench": ("edgespec.cli.bench", "Measure every drafter on this machine."),
+    "profile": ("edgespec.cli.profile", "Tell which drafter pays for your own texts."),
     "index": ("edgespec.cli.index", "Let drafts come from your own files."),
     "worker": ("edgespec.cli.worker", "Lend this machine's devices to another one."),
     "paths": ("edgespec.cli.models", "Show where edgespec keeps its files."),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from edgespec.api.types import PlaceMemory
 from edgespec.bench.conditions import Conditions, Moment
 from edgespec.bench.measure import (
     OURS,
@@ -150,7 +151,8 @@ def result_of(
             "draft_quant": "Q8_0", "drafter": "suffix", "drafter_note": "the draft is left out",
             "backend": "CPU, 2 threads", "n_ctx": 8192,
         },
-        plan={},
+        plan={"target_id": "a-model"},
+        places=(PlaceMemory("CPU", 300 * 2**20, 290 * 2**20),),
         arms=tuple(
             ArmNote(
                 arm,

@@ -75,6 +75,7 @@ def test_report_shows_every_figure_that_was_asked_for() -> None:
     assert "order drawn with seed 1" in text
     assert "this machine reports no energy" in text
     assert "several readers at once" in text
+    assert "planned for CPU: 300 MiB; allocated: 290 MiB (-3.3%)" in text
 
 
 def test_report_names_the_drafter_in_force_and_why() -> None:

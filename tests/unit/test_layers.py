@@ -22,6 +22,8 @@ LAYERS = (
     ("fold",),
     ("api", "chat"),
     ("bench",),
+    ("replay",),
+    ("profile",),
     ("doctor",),
     ("proof",),
     ("tui",),

@@ -1,0 +1,108 @@
+"""`edgespec profile`: which drafter pays for a user's own texts."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from edgespec.cli.doors import Shared
+from edgespec.cli.flags import THREADS, log_flags
+from edgespec.errors import UsageError
+
+if TYPE_CHECKING:
+    from edgespec.profile.passages import Passage
+
+_MOST_TOKENS = 1024
+_MOST_CHATS = 50
+_IN = click.Path(exists=True, readable=True, path_type=Path)
+_FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=_IN)
+@click.option("-t", "-m", "--target", required=True, metavar="MODEL", help="Model to profile.")
+@click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto.")
+@click.option("-n", "--max-tokens", type=click.IntRange(min=16), default=_MOST_TOKENS, metavar="N",
+              help="Of each text. Default: 1024.")  # fmt: skip
+@click.option("--threads", type=THREADS, metavar="N", help="CPU threads.")
+@click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")
+@log_flags
+@click.pass_obj
+def profile(
+    shared: Shared,
+    /,
+    files: tuple[Path, ...],
+    target: str,
+    draft: str | None,
+    max_tokens: int,
+    threads: int | None,
+    json_file: Path | None,
+) -> int:
+    """Tell which drafter pays for which kind of your own texts, and the setting to use.
+
+    FILES are texts, folders of texts, or chat exports (.json, .jsonl); without any, the chats that
+    edgespec has kept. Nothing leaves this machine.
+    """
+    from edgespec.cli.wording import loading_line
+    from edgespec.profile.main import run
+    from edgespec.profile.report import lines
+
+    screen = shared.screen
+    if json_file is not None and not json_file.parent.is_dir():
+        raise UsageError(f"{json_file.parent} is not a folder", hint="--json - prints to stdout")
+    found = run(
+        target,
+        None if draft == "off" else draft or "auto",
+        _passages(files),
+        most_tokens=max_tokens,
+        n_threads=threads,
+        progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
+        tell=screen.status,
+    )
+    text = json.dumps(found.to_dict(), indent=1)
+    if json_file == Path("-"):
+        screen.line(text)
+        return 0
+    for line in lines(found):
+        screen.line(line)
+    if json_file is not None:
+        json_file.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+def _passages(files: tuple[Path, ...]) -> "list[Passage]":
+    """Raises: `UsageError` when there is nothing to read."""
+    from edgespec.history.library import Library
+    from edgespec.profile.passages import of_file, of_history
+
+    if not files:
+        library = Library()
+        chats = [library.load(chat.id) for chat in library.chats()[:_MOST_CHATS]]
+        passages = of_history(chats)
+        if not passages:
+            raise UsageError(
+                "there is no saved chat to profile", hint="name files: edgespec profile FILE ..."
+            )
+        return passages
+    return [passage for file in files for path in _texts_in(file) for passage in of_file(path)]
+
+
+def _texts_in(path: Path) -> list[Path]:
+    """The file, or the texts in the folder, as far as they can be read as such."""
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.rglob("*") if file.is_file())
+    return sorted(file for file in files if not _is_hidden(file, path) and _is_text(file))
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def _is_text(file: Path) -> bool:
+    try:
+        file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return True

@@ -1,0 +1,190 @@
+"""One profile: every drafter along every passage, and the setting that follows."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgespec.bench.revive import plain as plain_json
+from edgespec.bench.rig import Rig
+from edgespec.core import Drafter, LearnsFromTarget, Sampling, Tokens
+from edgespec.costs import PassCosts
+from edgespec.drafters import find
+from edgespec.errors import UsageError
+from edgespec.profile.kinds import KINDS
+from edgespec.profile.passages import Passage
+from edgespec.profile.walk import Walk, walk
+from edgespec.sampling import RequestSampler
+
+PLAIN = "none"
+_LENGTHS = {False: (None, 3, 7, 15, 31), True: (None, 1, 3)}
+"""Draft lengths to try, by whether a draft model runs; None: as far as the drafter itself goes."""
+_WORTH = 1.03
+"""A gain below it is within what the estimate leaves out."""
+_MODEL_TOKENS = 96
+"""Of a passage, under a draft model: it runs at every step."""
+_MODEL_TOTAL = 600
+"""Of all passages of a kind, under a draft model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A drafter with a limit; `draft_len` None: its own."""
+
+    drafter: str
+    draft_len: int | None = None
+
+    @property
+    def flags(self) -> str:
+        """What to say on the command line for it."""
+        limit = "" if self.draft_len is None else f" --draft-len {self.draft_len}"
+        return f"--drafter {self.drafter}{limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class KindProfile:
+    """What was found for one kind of text."""
+
+    kind: str
+    n_passages: int
+    walks: tuple[tuple[Arm, Walk], ...]
+    """The best length of every drafter, fastest first."""
+
+    @property
+    def best(self) -> Arm:
+        """The setting to use: plain decoding unless something gains."""
+        arm, found = self.walks[0]
+        return arm if found.speedup > _WORTH else Arm(PLAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One person's texts."""
+
+    model: Mapping[str, Any]
+    kinds: tuple[KindProfile, ...]
+    overall: KindProfile
+    pass_costs: PassCosts
+    skipped: tuple[str, ...] = ()
+    """Passages that are longer than the context, or empty."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        data: dict[str, Any] = plain_json(self)
+        for entry, kind in zip(data["kinds"], self.kinds, strict=True):
+            entry["use"] = kind.best.flags
+        data["overall"]["use"] = self.overall.best.flags
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A passage in tokens: what is foreseen begins at `start`."""
+
+    kind: str
+    tokens: Tokens
+    start: int
+
+
+def run(
+    target: str | Path,
+    draft: str | Path | None,
+    passages: Sequence[Passage],
+    *,
+    most_tokens: int,
+    n_threads: int | None = None,
+    progress: Callable[[str, float], None] = lambda phase, fraction: None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Profile:
+    """Load the models and walk. Raises: `UsageError` when no passage can be walked."""
+    rig = Rig.load(target, draft, n_threads, progress)
+    try:
+        texts, skipped = _texts(rig, passages, most_tokens)
+        if not texts:
+            raise UsageError("there is no text to profile", hint="name files with some text")
+        # A drafter that learns from the target's rows has nothing to learn from here.
+        usual = {n: d for n, d in rig.drafters.items() if not isinstance(d, LearnsFromTarget)}
+        found = profiled(
+            texts,
+            {name: drafter for name, drafter in usual.items() if name != PLAIN},
+            rig.longest,
+            rig.pass_costs,
+            rig.target.n_vocab,
+            tell,
+        )
+        return Profile(plain_json(rig.model.description), *found, rig.pass_costs, tuple(skipped))
+    finally:
+        rig.close()
+
+
+def _texts(rig: Rig, passages: Sequence[Passage], most_tokens: int) -> tuple[list[Text], list[str]]:
+    texts, skipped = [], []
+    n_ctx = rig.model.description.n_ctx
+    for passage in passages:
+        before = rig.rendered(passage.context) if passage.context else []
+        said = rig.model.tokenize(passage.text)[:most_tokens]
+        start = len(before) or 1
+        if len(before) + len(said) > n_ctx or len(before) + len(said) <= start:
+            skipped.append(passage.source)
+            continue
+        texts.append(Text(passage.kind, np.array([*before, *said], np.int32), start))
+    return texts, skipped
+
+
+def profiled(
+    texts: Sequence[Text],
+    drafters: Mapping[str, Drafter],
+    longest: Mapping[str, int],
+    costs: PassCosts,
+    n_vocab: int,
+    tell: Callable[[str], None] = lambda text: None,
+) -> tuple[tuple[KindProfile, ...], KindProfile]:
+    """By kind, and over all texts."""
+    walks: dict[str, dict[Arm, Walk]] = {}
+    for kind in (kind for kind in KINDS if any(text.kind == kind for text in texts)):
+        walks[kind] = {}
+        of_kind = [text for text in texts if text.kind == kind]
+        for name, drafter in drafters.items():
+            tell(f"{kind}: {name}")
+            needs_model = find(name).needs_draft_model
+            for draft_len in _LENGTHS[needs_model]:
+                k = longest[name] if draft_len is None else min(draft_len, longest[name])
+                parts = (
+                    walk(drafter, tokens, start, k, costs, RequestSampler(Sampling(), n_vocab))
+                    for tokens, start in _cut(of_kind, needs_model)
+                )
+                walks[kind][Arm(name, draft_len)] = sum(parts, Walk())
+    kinds = tuple(
+        _best_lengths(kind, sum(text.kind == kind for text in texts), found)
+        for kind, found in walks.items()
+    )
+    arms = next(iter(walks.values()))
+    in_all = {arm: sum((found[arm] for found in walks.values()), Walk()) for arm in arms}
+    return kinds, _best_lengths("all texts", len(texts), in_all)
+
+
+def _cut(texts: Iterable[Text], needs_model: bool) -> Iterable[tuple[Tokens, int]]:
+    """Tokens and where they begin; under a draft model only some of each, and of all."""
+    left = _MODEL_TOTAL
+    for text in texts:
+        if not needs_model:
+            yield text.tokens, text.start
+        elif left > 0:
+            n = min(_MODEL_TOKENS, left, len(text.tokens) - text.start)
+            left -= n
+            yield text.tokens[: text.start + n], text.start
+
+
+def _best_lengths(kind: str, n_passages: int, found: Mapping[Arm, Walk]) -> KindProfile:
+    """Each drafter with its best limit; its own unless another is clearly better."""
+    best = []
+    for name in dict.fromkeys(arm.drafter for arm in found):
+        mine = [(arm, walked) for arm, walked in found.items() if arm.drafter == name]
+        arm, walked = mine[0]
+        for other in mine[1:]:
+            if other[1].speedup > walked.speedup * _WORTH:
+                arm, walked = other
+        best.append((arm, walked))
+    return KindProfile(kind, n_passages, tuple(sorted(best, key=lambda pair: -pair[1].speedup)))

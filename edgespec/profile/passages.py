@@ -1,0 +1,152 @@
+"""A user's own texts as passages: what stood before, and what a model would have had to say.
+
+Reads plain files, chat exports and edgespec's own history. Knows no model.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgespec.api.types import Message
+from edgespec.errors import HistoryError, UsageError
+from edgespec.history.exchange import FORMAT, from_json
+from edgespec.history.records import SavedChat
+from edgespec.profile.kinds import kind_of
+
+_ROLES = {
+    "system": "system",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "gpt": "assistant",
+    "model": "assistant",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One text to be foreseen."""
+
+    source: str
+    kind: str
+    context: tuple[Message, ...]
+    """The chat before the answer; empty for a file, which is foreseen from its own beginning."""
+    text: str
+
+
+def of_file(path: Path) -> list[Passage]:
+    """The passages of a file: every answer of a chat export, or the whole of another text.
+
+    Raises: `UsageError` when it cannot be read as text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read as text: {error}") from error
+    if path.suffix.lower() in (".json", ".jsonl"):
+        chats = list(_chats(text, path))
+        if chats:
+            found = (_answers(path.name, messages) for messages in chats)
+            return [passage for passages in found for passage in passages]
+    if not text.strip():
+        return []
+    return [Passage(path.name, kind_of(text, suffix=path.suffix.lower()), (), text)]
+
+
+def of_history(chats: Sequence[SavedChat]) -> list[Passage]:
+    """The answers of saved chats, on the branch that was shown last."""
+    found: list[Passage] = []
+    for saved in chats:
+        found += _answers(saved.chat.title or saved.chat.id, _messages_of(saved))
+    return found
+
+
+def _messages_of(saved: SavedChat) -> list[Message]:
+    messages: list[Message] = []
+    if saved.chat.system:
+        messages.append(Message(role="system", content=saved.chat.system))
+    for turn in saved.path():
+        messages.append(Message(role="user", content=turn.prompt))
+        messages.append(Message(role="assistant", content=turn.text))
+    return messages
+
+
+def _answers(source: str, messages: Sequence[Message]) -> Iterator[Passage]:
+    for i, message in enumerate(messages):
+        text = message["content"]
+        if message["role"] == "assistant" and i and text.strip():
+            context = tuple(messages[:i])
+            before = "\n".join(m["content"] for m in context)
+            yield Passage(source, kind_of(text, before=before), context, text)
+
+
+def _chats(text: str, path: Path) -> Iterator[list[Message]]:
+    """The conversations in a JSON file; none if it is other JSON."""
+    try:
+        if path.suffix.lower() == ".jsonl":
+            documents = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            documents = [json.loads(text)]
+    except ValueError:
+        return
+    for document in documents:
+        yield from _in_document(document)
+
+
+def _in_document(document: Any) -> Iterator[list[Message]]:
+    if isinstance(document, dict) and document.get("format") == FORMAT:
+        try:
+            yield from (_messages_of(saved) for saved in from_json(json.dumps(document)))
+        except HistoryError as error:
+            raise UsageError(error.message, hint=error.hint) from error
+    elif isinstance(document, list):
+        messages = _conversation(document)
+        if messages:
+            yield messages
+        else:
+            for entry in document:
+                yield from _in_document(entry)
+    elif isinstance(document, dict):
+        if isinstance(document.get("mapping"), dict):
+            document = {"messages": list(_shown_branch(document))}
+        for name in ("messages", "conversations", "conversation"):
+            if messages := _conversation(document.get(name)):
+                yield messages
+                return
+
+
+def _conversation(entries: Any) -> list[Message]:
+    """Messages in any usual dialect; empty if this is no conversation."""
+    if not isinstance(entries, list):
+        return []
+    messages: list[Message] = []
+    for entry in entries:
+        if not isinstance(entry, dict):
+            return []
+        role = _ROLES.get(str(entry.get("role", entry.get("from", ""))))
+        content = entry.get("content", entry.get("value"))
+        if isinstance(content, list):  # parts, of which only texts can be foreseen
+            content = "".join(
+                part.get("text", "") if isinstance(part, dict) else str(part) for part in content
+            )
+        if role is None or not isinstance(content, str):
+            continue
+        messages.append(Message(role=role, content=content))  # type: ignore[typeddict-item]
+    return messages
+
+
+def _shown_branch(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A tree of messages along the branch that was shown last, as ChatGPT exports it."""
+    nodes = document["mapping"]
+    at = document.get("current_node")
+    branch: list[dict[str, Any]] = []
+    while isinstance(at, str) and at in nodes and len(branch) < len(nodes):
+        node = nodes[at]
+        if message := node.get("message"):
+            content = message.get("content") or {}
+            role = (message.get("author") or {}).get("role")
+            branch.append({"role": role, "content": content.get("parts") or []})
+        at = node.get("parent")
+    yield from reversed(branch)

@@ -1,0 +1,224 @@
+"""A user's own texts: how they are read, sorted and walked, and what is advised."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgespec.core import Sampling, Tokens
+from edgespec.costs import PassCosts
+from edgespec.errors import UsageError
+from edgespec.history.exchange import as_json
+from edgespec.history.records import ChatRecord, SavedChat, TurnRecord
+from edgespec.profile.kinds import kind_of
+from edgespec.profile.main import Arm, KindProfile, Profile, Text, profiled
+from edgespec.profile.passages import of_file, of_history
+from edgespec.profile.report import lines
+from edgespec.profile.walk import HOST_S, Walk, walk
+from edgespec.sampling import RequestSampler
+from tests.fakes import FixedDrafter, OracleDrafter, WrongDrafter
+
+N_VOCAB = 50
+TEXT: Tokens = np.arange(1, 42, dtype=np.int32)  # one token of context, then 40
+COSTS = PassCosts((1, 4, 8), (0.1, 0.2, 0.4))
+
+
+def still() -> float:
+    return 0.0
+
+
+def walked(drafter: object, k: int = 3) -> Walk:
+    sampler = RequestSampler(Sampling(), N_VOCAB)
+    return walk(drafter, TEXT, 1, k, COSTS, sampler, clock=still)  # type: ignore[arg-type]
+
+
+def test_oracle_goes_a_whole_draft_further_at_every_step() -> None:
+    found = walked(OracleDrafter(TEXT.tolist()))
+
+    assert (found.n_tokens, found.steps, found.accepted) == (40, 10, 30)
+    assert found.acceptance == 1
+    assert found.mean_length == 4
+    assert found.seconds == pytest.approx(10 * (0.2 + HOST_S))
+    assert found.speedup == pytest.approx(40 * (0.1 + HOST_S) / (10 * (0.2 + HOST_S)))
+
+
+def test_wrong_drafts_cost_their_rows_and_gain_nothing() -> None:
+    found = walked(WrongDrafter(TEXT.tolist(), N_VOCAB))
+
+    assert (found.steps, found.accepted) == (40, 0)
+    # The last steps have no room for three.
+    assert found.drafted == 37 * 3 + 2 + 1
+    assert found.speedup < 0.6
+
+
+def test_no_drafts_are_plain_decoding() -> None:
+    found = walked(FixedDrafter(()))
+
+    assert found.speedup == pytest.approx(1)
+    assert found.acceptance is None
+    assert found.mean_length is None
+
+
+def test_draft_counts_as_far_as_it_is_the_text() -> None:
+    found = walked(FixedDrafter((2, 3, 9)), k=3)
+
+    assert (found.accepted, found.steps) == (2, 38)
+
+
+def test_walks_add_up() -> None:
+    one = Walk(10, 5, 4, 8, 5, 1.0, 2.0)
+
+    assert one + one == Walk(20, 10, 8, 16, 10, 2.0, 4.0)
+    assert Walk().speedup == 1
+
+
+def test_best_drafter_is_advised_for_each_kind() -> None:
+    drafters = {"suffix": OracleDrafter(TEXT.tolist())}
+
+    kinds, overall = profiled(
+        [Text("code", TEXT, 1), Text("prose", TEXT, 1)], drafters, {"suffix": 7}, COSTS, N_VOCAB
+    )
+
+    assert [kind.kind for kind in kinds] == ["code", "prose"]
+    assert overall.best == kinds[0].best == Arm("suffix")
+    assert overall.walks[0][1].n_tokens == 80
+
+
+def test_shorter_limit_is_advised_where_it_is_clearly_better() -> None:
+    drafters = {"suffix": FixedDrafter((2, 3, 4, 45, 46, 47, 48))}
+    repeating = np.array([1, *[2, 3, 4, 5] * 10], np.int32)
+
+    (kind,), _ = profiled([Text("prose", repeating, 1)], drafters, {"suffix": 7}, COSTS, N_VOCAB)
+
+    assert kind.best == Arm("suffix", 3)
+    assert kind.best.flags == "--drafter suffix --draft-len 3"
+
+
+def test_plain_decoding_is_advised_where_nothing_gains() -> None:
+    drafters = {"suffix": WrongDrafter(TEXT.tolist(), N_VOCAB)}
+
+    (kind,), _ = profiled([Text("prose", TEXT, 1)], drafters, {"suffix": 7}, COSTS, N_VOCAB)
+
+    assert kind.best.flags == "--drafter none"
+
+
+def test_draft_model_walks_only_a_part() -> None:
+    long: Tokens = np.arange(0, 400, dtype=np.int32) % N_VOCAB
+    drafters = {"suffix": FixedDrafter(()), "model": FixedDrafter(())}
+
+    (kind,), _ = profiled(
+        [Text("prose", long, 1)] * 9, drafters, {"suffix": 7, "model": 3}, COSTS, N_VOCAB
+    )
+
+    assert {arm.drafter: w.n_tokens for arm, w in kind.walks} == {"suffix": 9 * 399, "model": 600}
+
+
+def test_report_puts_the_setting_beside_the_best() -> None:
+    kind = KindProfile("code", 2, ((Arm("suffix"), Walk(9, 5, 5, 9, 4, 1.0, 1.8)),))
+    model = {"target": "m", "target_quant": "Q4", "draft": None, "backend": "CPU, 2 threads"}
+
+    shown = "\n".join(lines(Profile(model, (kind,), kind, COSTS, ("empty.txt",))))
+
+    assert "1.80" in shown
+    assert "--drafter suffix" in shown
+    assert "left out, empty or longer than the context: empty.txt" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "suffix", "kind"),
+    [
+        ("x = 1", "", ".py", "code"),
+        ("a,b", "", ".csv", "data"),
+        ("Sure:\n```python\nprint(1)\nprint(2)\nprint(3)\n```", "", "", "code"),
+        ('{"a": 1}', "", "", "data"),
+        ("2025-01-02 ok\n2025-01-02 ok\n2025-01-02 ok\n2025-01-02 ok", "", "", "log"),
+        ("It was a dark night.", "", "", "prose"),
+        ("The seal of the pump was worn through on one side.",
+         "Dear Ms Okafor, the seal of the pump was worn through on one side. The seal of the pump "
+         "was worn through on one side.", "", "repeats its prompt"),
+    ],
+)  # fmt: skip
+def test_kind_is_told_by_looks(text: str, before: str, suffix: str, kind: str) -> None:
+    assert kind_of(text, before=before, suffix=suffix) == kind
+
+
+_DIALECTS = {
+    "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}],
+    "object": {"messages": [{"role": "user", "content": "Hi"},
+                            {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}]},
+    "sharegpt": [{"conversations": [{"from": "human", "value": "Hi"},
+                                    {"from": "gpt", "value": "Hello"}]}],
+    "tree": [{
+        "mapping": {
+            "1": {"message": None, "parent": None},
+            "2": {"message": {"author": {"role": "user"}, "content": {"parts": ["Hi"]}},
+                  "parent": "1"},
+            "3": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["Hello"]}},
+                  "parent": "2"},
+            "4": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["No"]}},
+                  "parent": "2"},
+        },
+        "current_node": "3",
+    }],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", _DIALECTS)
+def test_chat_exports_give_their_answers(tmp_path: Path, dialect: str) -> None:
+    file = tmp_path / "chats.json"
+    file.write_text(json.dumps(_DIALECTS[dialect]), encoding="utf-8")
+
+    (passage,) = of_file(file)
+
+    assert passage.text == "Hello"
+    assert [m["content"] for m in passage.context] == ["Hi"]
+
+
+def test_chats_as_json_lines_are_read_line_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    line = json.dumps({"messages": _DIALECTS["messages"]})
+    file.write_text(f"{line}\n{line}\n", encoding="utf-8")
+
+    assert [passage.text for passage in of_file(file)] == ["Hello", "Hello"]
+
+
+def test_other_json_is_a_text_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"port": 80, "messages": 3}', encoding="utf-8")
+
+    (passage,) = of_file(file)
+
+    assert (passage.kind, passage.context) == ("data", ())
+
+
+def test_kept_chats_give_the_answers_of_the_shown_branch(tmp_path: Path) -> None:
+    turn = TurnRecord("t1", "c1", "", "Hi", "Hello", status="complete")
+    other = TurnRecord("t2", "c1", "", "Hi", "Bye", status="complete")
+    saved = SavedChat(
+        ChatRecord("c1", title="Talk", system="Be kind.", head_id="t1"), (turn, other)
+    )
+    file = tmp_path / "export.json"
+    file.write_text(as_json([saved]), encoding="utf-8")
+
+    (kept,), (exported,) = of_history([saved]), of_file(file)
+
+    assert (kept.source, kept.text) == ("Talk", "Hello")
+    assert (exported.source, exported.text) == ("export.json", "Hello")
+    assert kept.context == exported.context
+    assert [m["role"] for m in kept.context] == ["system", "user"]
+
+
+def test_empty_file_has_no_passage(tmp_path: Path) -> None:
+    file = tmp_path / "empty.txt"
+    file.write_text(" \n", encoding="utf-8")
+
+    assert of_file(file) == []
+
+
+def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "photo.txt"
+    file.write_bytes(b"\xff\xd8\xff\xe0\x80")
+
+    with pytest.raises(UsageError, match="cannot be read as text"):
+        of_file(file)
