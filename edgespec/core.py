@@ -180,6 +180,28 @@ class Choice:
 
     drafter: str
     k: int
+    steering: "Steering | None" = None
+    """Decides token by token how far a draft goes within k; for drafters that are `Steered`."""
+    n_read: int = 0
+    """Tokens of the context that a `Steered` drafter reads in this step instead of drafting."""
+
+
+class Steering(Protocol):
+    """Decides how far a draft goes, never by the value of a token that was drawn: a drawn token
+    is kept, or the output's law would change."""
+
+    def asks(self) -> bool:
+        """Whether one more token is worth a pass of the draft model."""
+        ...
+
+    def draws(self, confidence: float) -> bool:
+        """Whether to draw it, the pass having shown how sure the draft model is."""
+        ...
+
+    def kept(self, n_drawn: int) -> int:
+        """How many of the tokens to keep of a draft that was not sampled: such a draft may be cut,
+        also by what it holds, for it is only a guess."""
+        ...
 
 
 class Constraint(Protocol):
@@ -294,6 +316,19 @@ class Drafter(Protocol):
         k = 0 gives an empty draft. A drafter catches up with `context` by itself, whatever was
         committed, cut or replaced since its last call.
         """
+        ...
+
+
+@runtime_checkable
+class Steered(Protocol):
+    """A drafter with a model of its own, which costs passes: it reads and drafts as it is told."""
+
+    def read(self, context: Tokens, n_tokens: int, sampler: Sampler) -> None:
+        """Read at most `n_tokens` more of `context`, which must not be drafted for yet."""
+        ...
+
+    def draft_while(self, context: Tokens, k: int, sampler: Sampler, steering: Steering) -> Draft:
+        """As `Drafter.draft`, but going on only as `steering` says."""
         ...
 
 

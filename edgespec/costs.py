@@ -1,12 +1,17 @@
-"""What a target pass costs by its number of rows: the curve that draft lengths are chosen from.
+"""What passes cost by their number of rows: the curve that draft lengths are chosen from.
 
 On quantised kernels the curve is neither straight nor convex (a pass of 4 rows may be cheaper than
-one of 3), so nothing is assumed of it but what was measured. Knows no models and no clocks.
+one of 3, one of 9 twice one of 8), so nothing is assumed of it but what was measured. Knows no
+models and no clocks.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Protocol
+
+LAST_OF_KERNEL = (8, 16, 32)
+"""Rows after which backends take another kernel: nothing measured on one side tells of the other.
+Source: llama.cpp's ggml-cuda/mmvq.cu, ggml-metal, ggml-cpu/llamafile and repack."""
 
 
 class RowCosts(Protocol):
@@ -24,7 +29,7 @@ class RowCosts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PassCosts:
-    """Seconds of a pass at some numbers of rows, ascending from 1; straight lines between."""
+    """Seconds of a pass at some numbers of rows, ascending from 1."""
 
     rows: tuple[int, ...]
     seconds: tuple[float, ...]
@@ -40,50 +45,139 @@ class PassCosts:
         return self.seconds[0]
 
     def of(self, n_rows: int) -> float:
-        """Seconds of a pass over `n_rows` rows; beyond the last measured one in proportion."""
+        """Seconds of a pass over `n_rows` rows.
+
+        On a straight line between two sizes of the same kernel; beyond what was measured of it,
+        in proportion to the nearest size; never dearer than the next kernel's first size where
+        only that is known.
+        """
         rows, seconds = self.rows, self.seconds
-        if n_rows >= rows[-1]:
-            return seconds[-1] * n_rows / rows[-1]
-        at = bisect_right(rows, n_rows)
-        low, high = rows[at - 1], rows[at]
-        share = (n_rows - low) / (high - low)
-        return seconds[at - 1] + share * (seconds[at] - seconds[at - 1])
+        at = bisect_left(rows, n_rows)
+        if at < len(rows) and rows[at] == n_rows:
+            return seconds[at]
+        low = at - 1
+        is_low = _kernel(rows[low]) == _kernel(n_rows)
+        is_high = at < len(rows) and _kernel(rows[at]) == _kernel(n_rows)
+        if is_low and is_high:
+            share = (n_rows - rows[low]) / (rows[at] - rows[low])
+            return seconds[low] + share * (seconds[at] - seconds[low])
+        if is_high:
+            return seconds[at]
+        if low and _kernel(rows[low - 1]) == _kernel(rows[low]) and is_low:
+            slope = (seconds[low] - seconds[low - 1]) / (rows[low] - rows[low - 1])
+            return seconds[low] + max(slope, 0.0) * (n_rows - rows[low])
+        return seconds[low] * n_rows / rows[low]
+
+
+def _kernel(n_rows: int) -> int:
+    return bisect_left(LAST_OF_KERNEL, n_rows)
+
+
+_CELLS = (1, 4, 8, 16)
+"""Last sizes of the classes that share a factor; larger passes are the fifth."""
 
 
 class LiveCosts:
     """Measured costs that follow the machine: other work, heat, a growing context.
 
-    Sizes that double share a factor. Only the proportions between sizes matter to a choice: where
-    drafting looks dear by mistake, plain steps are taken, seen, and set right.
+    All costs share what plain steps show; each class of sizes has a factor against them.
     """
 
-    _WEIGHT = 0.1
-    _LEAST, _MOST = 0.25, 4.0
+    _WEIGHT = 0.05
+    _LEAST, _MOST = 0.5, 2.0
     """Bounds on one observation: a pass that was interrupted says little."""
-    _TABLE = 65
+    _REFIT = 64
+    """Plain steps between two looks at how the cost grows with the context."""
+    _SPREAD = 16.0
+    """Least standard deviation of the contexts seen that tells a slope."""
 
-    def __init__(self, measured: PassCosts) -> None:
-        self._seconds = [measured.of(max(n, 1)) for n in range(self._TABLE)]
-        self._last = measured.of(self._TABLE - 1) / (self._TABLE - 1)
-        self._factors = [1.0] * 32
+    def __init__(self, measured: PassCosts, n_rows: int = 64) -> None:
+        self.measured = measured
+        plain_s = measured.plain_s
+        self.relative = [measured.of(max(n, 1)) / plain_s for n in range(n_rows + 2)]
+        """relative[n]: a pass over n rows, lately, in plain steps."""
+        self._relative0 = tuple(self.relative)
+        self._factors = [1.0] * (len(_CELLS) + 1)
+        self._plain_s = plain_s
+        self._slope = 0.0
+        self._context: float | None = None
+        """Where `_plain_s` holds; None: wherever was measured."""
+        self._seen: list[tuple[int, float]] = []
 
     @property
     def plain_s(self) -> float:
         """A plain step, lately."""
-        return self._seconds[1] * self._factors[0]
+        return self._plain_s
+
+    def plain_at(self, context: int) -> float:
+        """A plain step after `context` tokens, lately."""
+        if self._context is None:
+            return self._plain_s
+        grown = self._plain_s + self._slope * (context - self._context)
+        return max(grown, self._LEAST * self._plain_s)
 
     def of(self, n_rows: int) -> float:
         """A pass over `n_rows` rows, lately."""
-        return self._measured(n_rows) * self._factors[(n_rows - 1).bit_length()]
+        return self._plain_s * self.relative[n_rows]
 
-    def observe(self, n_rows: int, seconds: float) -> None:
-        """Let the factor of the size's class follow."""
-        cell = (n_rows - 1).bit_length()
-        ratio = min(max(seconds / self._measured(n_rows), self._LEAST), self._MOST)
-        self._factors[cell] += self._WEIGHT * (ratio - self._factors[cell])
+    def observe(self, n_rows: int, seconds: float, context: int) -> None:
+        """Let the class's factor follow; what a plain step shows moves all."""
+        expected = self.plain_at(context) * self.relative[n_rows]
+        ratio = min(max(seconds / expected, self._LEAST), self._MOST)
+        if n_rows == 1:
+            self._observe_plain(expected * ratio, context)
+            return
+        cell = bisect_left(_CELLS, n_rows)
+        self._factors[cell] *= 1 + self._WEIGHT * (ratio - 1)
+        first = _CELLS[cell - 1] + 1
+        last = _CELLS[cell] if cell < len(_CELLS) else len(self.relative) - 1
+        for n in range(first, min(last + 1, len(self.relative))):
+            self.relative[n] = self._relative0[n] * self._factors[cell]
 
-    def _measured(self, n_rows: int) -> float:
-        return self._seconds[n_rows] if n_rows < self._TABLE else self._last * n_rows
+    def _observe_plain(self, seconds: float, context: int) -> None:
+        before = self.plain_at(context)
+        self._plain_s = before + self._WEIGHT * (seconds - before)
+        self._context = context
+        self._seen.append((context, seconds))
+        if len(self._seen) == self._REFIT:
+            self._refit()
+            self._seen.clear()
+
+    def _refit(self) -> None:
+        """The slope over the last plain steps, by least squares; never downwards."""
+        n = len(self._seen)
+        mean_x = sum(x for x, _ in self._seen) / n
+        mean_y = sum(y for _, y in self._seen) / n
+        spread = sum((x - mean_x) ** 2 for x, _ in self._seen)
+        if spread < n * self._SPREAD**2:
+            return
+        slope = sum((x - mean_x) * (y - mean_y) for x, y in self._seen) / spread
+        # Half of what is read off: steps that others slowed down weigh as much as any.
+        self._slope += 0.5 * (max(slope, 0.0) - self._slope)
+
+
+class DraftCosts:
+    """What a draft model's work takes, lately."""
+
+    _WEIGHT = 0.1
+
+    def __init__(self, token_s: float, read_s: float) -> None:
+        self.token_s = token_s
+        """A pass for one drafted token."""
+        self.read_s = read_s
+        """A token of context, read in a slice."""
+
+    def observe_tokens(self, n_passes: int, seconds: float) -> None:
+        """`n_passes` passes, each for one token, took `seconds`."""
+        self.token_s += self._WEIGHT * (_clipped(seconds / n_passes, self.token_s) - self.token_s)
+
+    def observe_read(self, n_tokens: int, seconds: float) -> None:
+        """A slice of `n_tokens` tokens took `seconds`."""
+        self.read_s += self._WEIGHT * (_clipped(seconds / n_tokens, self.read_s) - self.read_s)
+
+
+def _clipped(seconds: float, usual_s: float) -> float:
+    return min(max(seconds, usual_s / 4), usual_s * 4)
 
 
 UNMEASURED = PassCosts((1, 2, 4, 8, 16, 32), (1.0, 1.3, 1.6, 2.9, 4.0, 6.5))

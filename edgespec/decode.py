@@ -10,11 +10,14 @@ from time import perf_counter
 
 from edgespec.context import Context
 from edgespec.core import (
+    Choice,
     Controller,
+    Draft,
     Drafter,
     LearnsFromTarget,
     Sampler,
     Session,
+    Steered,
     Tokens,
 )
 from edgespec.decode_law import TargetLaw, legal
@@ -74,7 +77,7 @@ def speculate(
         budget = min(end - n, target.max_logits) - 1  # one token is always the target's own
         choice = controller.choose(context.tokens, budget)
         drafter = drafters[choice.drafter]
-        draft = legal(drafter.draft(context.tokens, choice.k, sampler), sampler.constraint, n)
+        draft = legal(_drafted(drafter, choice, context.tokens, sampler), sampler.constraint, n)
         drafted_s = perf_counter()
 
         tokens = context.followed_by(draft.tokens)
@@ -115,6 +118,17 @@ def speculate(
         yield step
 
     return _reason(context, request, end)
+
+
+def _drafted(drafter: Drafter, choice: Choice, context: Tokens, sampler: Sampler) -> Draft:
+    if choice.n_read:
+        assert isinstance(drafter, Steered), drafter
+        drafter.read(context, choice.n_read, sampler)
+        return Draft()
+    if choice.steering is not None:
+        assert isinstance(drafter, Steered), drafter
+        return drafter.draft_while(context, choice.k, sampler, choice.steering)
+    return drafter.draft(context, choice.k, sampler)
 
 
 def _reason(context: Context, request: Request, end: int) -> FinishReason:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from time import perf_counter
 
-from edgespec.control import PlainSpeed
+from edgespec.control.plain_speed import PlainSpeed
 from edgespec.events import FinishReason, Stats, Step
 
 

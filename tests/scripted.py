@@ -15,6 +15,7 @@ from typing import Literal
 from edgespec.api.types import Description, Message, Options, Prompt
 from edgespec.errors import Busy, Closed, ContextOverflow, EdgespecError
 from edgespec.events import Delta, Done, Event, PromptProgress, Reply, Round, Stats, Step, TokenText
+from edgespec.explanation import Explanation
 
 DRAFT_LEN = 4
 ACCEPTED = (3, 1, 4, 2)
@@ -193,6 +194,7 @@ class ScriptedLM:
 
     scripts: Sequence[Script | str] = ("An answer.",)
     description: Description = DESCRIPTION
+    explanation: Explanation | None = None
     n_tokens: int | None = None
     """What `count` says; None: the words of the messages and 4 for each message."""
     requests: list[Request] = field(default_factory=list)
@@ -228,6 +230,9 @@ class ScriptedLM:
                 elif isinstance(event, Delta):
                     reasoning += event.text
         return Reply(text, reasoning, stream.stats)
+
+    def explain(self) -> Explanation | None:
+        return self.explanation
 
     def count(self, prompt: Prompt, options: Options | None = None) -> int:
         if self.n_tokens is not None:

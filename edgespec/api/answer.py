@@ -5,10 +5,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from edgespec.api.drafting import Drafting
 from edgespec.api.types import Options
-from edgespec.control import Fixed, PlainSpeed
-from edgespec.core import Drafter, Tokens
-from edgespec.costs import LiveCosts
+from edgespec.control.log import Log
+from edgespec.control.plain_speed import PlainSpeed
+from edgespec.core import Controller, Drafter, Tokens
 from edgespec.decode import Request, prefill, speculate
 from edgespec.drafters import Noted
 from edgespec.engine.interrupt import Interrupt
@@ -27,6 +28,7 @@ from edgespec.events import (
     Stats,
     TokenLogprob,
 )
+from edgespec.explanation import Explanation
 from edgespec.fold import StatsFold
 from edgespec.sampling.sampler import RequestSampler
 from edgespec.text.answer import AnswerText
@@ -42,17 +44,20 @@ class Engine:
 
     target: LlamaSession
     vocab: LlamaVocab
-    drafters: Mapping[str, Drafter]
     interrupt: Interrupt
     memory: AnswerMemory
     plain: PlainSpeed
-    costs: LiveCosts | None
-    """None: drafts go by a usual machine."""
+    drafting: Drafting
     lock: threading.RLock
     """Guards who may set the interrupt: the running answer only. A signal handler may cancel while
     its own thread does."""
     reading: threading.Lock
     """Held by whoever tokenises or remembers; freeing the model waits for it."""
+
+    @property
+    def drafters(self) -> Mapping[str, Drafter]:
+        """By registry name."""
+        return self.drafting.drafters
 
 
 class Answer:
@@ -67,14 +72,16 @@ class Answer:
         *,
         drafter: str,
         drafter_note: str,
-        draft_len: int,
+        controller: Controller,
+        log: Log,
         text: AnswerText,
     ) -> None:
         self._engine = engine
         self._prompt = prompt
         self._options = options
         self._sampler = sampler
-        self._controller = Fixed(drafter, draft_len, engine.costs)
+        self._controller = controller
+        self._log = log
         self._text = text
         self._fold = StatsFold(
             Stats(prompt_tokens=len(prompt), drafter=drafter, drafter_note=drafter_note),
@@ -91,6 +98,10 @@ class Answer:
     def stats(self) -> Stats:
         """So far; final once run."""
         return self._fold.stats
+
+    def explanation(self) -> Explanation:
+        """What was chosen so far, and why; for any thread."""
+        return self._log.explanation(self._notes())
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -151,6 +162,7 @@ class Answer:
                 reason = "stop"  # of two stop texts, the longer one could have come
             with self._engine.reading:
                 self._engine.memory.remember(self._text.text, self._text.answer_tokens)
+            self._engine.drafting.learn(len(self._tokens))
         finally:
             self._fold.finish(reason, note=self._drafter_note())
 
@@ -173,7 +185,7 @@ class Answer:
         if not request.is_cancelled():
             engine.target.hold()  # an answer is often taken back: its reasoning, or all of it
         self._fold.prefilled(cached)
-        steps = speculate(engine.target, engine.drafters, self._controller, request)
+        steps = speculate(engine.target, engine.drafting.drafters, self._controller, request)
         while True:
             try:
                 step = next(steps)
@@ -203,8 +215,13 @@ class Answer:
         )
 
     def _drafter_note(self) -> str:
-        drafter = self._engine.drafters[self._controller.drafter]
-        return drafter.note if isinstance(drafter, Noted) else ""
+        """Why what was asked for is not in force; of "auto", only what is no choice of its own."""
+        return self._notes().get(self.stats.drafter, "")
+
+    def _notes(self) -> dict[str, str]:
+        drafters = self._engine.drafting.drafters.items()
+        noted = {name: d.note for name, d in drafters if isinstance(d, Noted)}
+        return {name: note for name, note in noted.items() if note}
 
     def _ends(self, token: int, source: Source) -> bool:
         self._tokens.append(token)

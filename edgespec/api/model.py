@@ -13,20 +13,22 @@ from types import TracebackType
 from typing import Unpack
 
 from edgespec.api.answer import Answer, Engine
+from edgespec.api.drafting import AUTO, Drafting
 from edgespec.api.files import Files, find_files
 from edgespec.api.load import Loaded, drafter_names, load_pair
-from edgespec.api.pace import PHASE, measured, typical
-from edgespec.api.prepare import Drafting, Preparer
+from edgespec.api.pace import PHASE, experience_file, measured, typical
+from edgespec.api.prepare import Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.types import Description, Loading, Options, Prompt
 from edgespec.api.wishes import wishes
 from edgespec.api.worker import Worker
-from edgespec.control import Costs, PlainSpeed, auto_drafter, draft_lengths
-from edgespec.costs import LiveCosts
+from edgespec.control.costs import Costs
+from edgespec.control.plain_speed import PlainSpeed
 from edgespec.drafters import DrafterInputs, create
 from edgespec.engine import heap
 from edgespec.errors import Busy, Closed, Interrupted, UsageError
 from edgespec.events import Reply
+from edgespec.explanation import Explanation
 from edgespec.text.memory import AnswerMemory
 from edgespec.text.template import template_of
 from edgespec.text.turns import encodable
@@ -125,31 +127,24 @@ class LoadedModel:
         self._loaded = loaded
         vocab = loaded.target.vocab
         has_draft = loaded.draft_session is not None
-        lengths = draft_lengths(costs)
-        auto, note = auto_drafter(costs)
-        is_auto = drafter == "auto"
-        self._drafting = Drafting(
-            drafter=auto if is_auto else drafter,
-            note=(note or loaded.files.note) if is_auto else "",
-            auto=auto,
-            longest=lengths,
-        )
         inputs = DrafterInputs(
             n_vocab=loaded.session.n_vocab,
             is_eog=vocab.is_eog,
             session=loaded.draft_session,
             costs=costs.target,
-            model_speed=partial(costs.model_speed, costs.model_length),
-            model_length=costs.model_length,
+            counts_resident=costs.is_live,
         )
+        drafters = {name: create(name, inputs) for name in drafter_names(has_draft)}
+        kept = experience_file(loaded) if costs.is_live else None
+        self._drafting = drafting = Drafting(drafters, costs, drafter, kept)
+        self._note = (drafting.note or loaded.files.note) if drafter == AUTO else ""
         self._engine = Engine(
             target=loaded.session,
             vocab=vocab,
-            drafters={name: create(name, inputs) for name in drafter_names(has_draft)},
             interrupt=loaded.interrupt,
             memory=AnswerMemory(vocab),
             plain=PlainSpeed(),
-            costs=costs.target if isinstance(costs.target, LiveCosts) else None,
+            drafting=drafting,
             lock=threading.RLock(),
             reading=threading.Lock(),
         )
@@ -161,8 +156,9 @@ class LoadedModel:
         )
         if self._template.notice:
             _log.warning("%s", self._template.notice)
-        self._prepare = Preparer(self._engine, self._template, self._drafting)
+        self._prepare = Preparer(self._engine, self._template, self._note)
         self._answers: set[Answer] = set()
+        self._latest: Answer | None = None
         self._lock = threading.Lock()
         self._is_closed = False
         self._is_freed = threading.Event()
@@ -179,8 +175,8 @@ class LoadedModel:
             target_quant=files.target.shape.quant,
             draft=files.draft_id,
             draft_quant=files.draft.shape.quant if files.draft else "",
-            drafter=self._drafting.drafter,
-            drafter_note=self._drafting.note,
+            drafter=self._engine.drafting.drafter,
+            drafter_note=self._note,
             n_ctx=self._engine.target.n_ctx,
             backend=self._loaded.backend,
             can_think=self._template.can_think,
@@ -228,6 +224,11 @@ class LoadedModel:
         with self._reading():
             return len(self._prepare.prompt_tokens(prompt, options).tokens)
 
+    def explain(self) -> Explanation | None:
+        """What the latest answer drafted at each step, and why; see `types.LanguageModel`."""
+        latest = self._latest
+        return None if latest is None else latest.explanation()
+
     def tokenize(self, text: str) -> list[int]:
         """Token ids of plain text, control tokens not parsed."""
         with self._reading():
@@ -245,6 +246,7 @@ class LoadedModel:
         for answer in answers:
             answer.cancel()
         self._worker.close()
+        self._engine.drafting.keep()
         with self._engine.reading:
             self._loaded.close()
         self._is_freed.set()
@@ -277,7 +279,8 @@ class LoadedModel:
 
     def _answer(self, prompt: Prompt, options: Options) -> Answer:
         with self._reading():
-            return self._prepare.answer(prompt, options)
+            self._latest = self._prepare.answer(prompt, options)
+            return self._latest
 
     def _submitter(self, answer: Answer, *, wait: bool) -> Submit:
         def submit(job: Job, after: Job) -> None:

@@ -1,27 +1,27 @@
-"""How fast this model is on this machine: measured at its first load, remembered for the next.
+"""How fast this model is on this machine: measured at its first loads, remembered for the next.
 
-Owns the file it is remembered in. A measurement is wrong while the machine does other work, so the
-least of several is kept: other work only ever adds time.
+Owns the file it is remembered in. Each load spends at most two seconds; sizes that were not reached
+are measured by the next one.
 """
 
 import hashlib
-import json
 import logging
-import math
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from edgespec import paths
-from edgespec.api.files import Files
 from edgespec.api.load import Loaded
-from edgespec.control import Costs
+from edgespec.api.samples import Samples, read, write
+from edgespec.control.costs import Costs, Measured
 from edgespec.core import Session
-from edgespec.costs import UNMEASURED, PassCosts
+from edgespec.costs import UNMEASURED
+from edgespec.engine.devices import devices
 from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folder
+from edgespec.engine.session import LlamaSession
 from edgespec.gguf.header import GgufHeader
 
 Clock = Callable[[], float]
@@ -29,110 +29,160 @@ _log = logging.getLogger(__name__)
 
 PHASE = "measuring its speed, once"
 """What a person reads meanwhile."""
-ROWS = (1, 4, 16, 64, 8, 32, 2, 3, 6, 12, 24, 48)
-"""Sizes of passes, the telling ones first: a slow model is measured at the first few only."""
-_SMALL = 16
-"""Passes up to here are measured three times: they are cheap, and most steps are that small."""
+ROWS = (1, 4, 16, 8, 32, 2, 9, 64, 3, 17, 6, 12, 33, 5, 7, 24, 48)
+"""Sizes of passes, the telling ones first: both sides of where backends change their kernels."""
+_TELLING = 3
+"""Sizes that are measured however slow the model is."""
 _SWEEPS = 3
-_BUDGET_S = 10.0
-_DEPTH = 64
-"""Tokens of context before the pass."""
+"""Each size is measured so often, sweep by sweep: other work then meets all sizes alike."""
+_BUDGET_S = 2.0
+_READING = 0.3
+"""Most of the budget that reading the context may take."""
+_DEPTH = 512
+"""Tokens of context before the pass, if they can be read in time."""
+_LEAST_DEPTH = 64
+_SLICE = 64
+"""Tokens of context in a slice that a draft model reads."""
 _NOISY = 1.3
-"""Largest over least time of a size from which on a measurement is not worth remembering."""
+"""Median of the largest over the least time of a size from which on nothing is remembered."""
 
 
 def typical(loaded: Loaded) -> Costs:
-    """A usual machine's costs, unmeasured: the same drafts in every run."""
-    return Costs(UNMEASURED, 0.15 if loaded.draft_session else None)
+    """A usual machine's costs, unmeasured and kept: the same drafts in every run."""
+    has_draft = loaded.draft_session is not None
+    assumed = Measured(UNMEASURED, 0.15, 0.01) if has_draft else Measured(UNMEASURED)
+    return assumed.live(is_live=False)
 
 
-def measured(loaded: Loaded, tell: Callable[[float], None], clock: Clock = perf_counter) -> Costs:
-    """The remembered costs, or new ones: at most some seconds, `tell` hearing the share done."""
+def measured(
+    loaded: Loaded, tell: Callable[[float], None], clock: Clock = perf_counter
+) -> Measured:
+    """The remembered costs, or new ones, `tell` hearing the share done."""
     kept = paths.cache_dir() / "pace" / f"{_key(loaded)}.json"
-    costs = _read(kept)
-    if costs is None:
-        costs, is_noisy = _measure(loaded, tell, clock)
-        _log.info("measured%s: %s", " on a busy machine" if is_noisy else "", costs)
-        if not is_noisy:
-            _write(kept, costs, loaded.files)
-    return costs
+    samples = read(kept)
+    if not is_complete(samples, loaded.session):
+        before = samples
+        samples = _measure(loaded, samples, tell, clock)
+        is_noisy = samples.spread > _NOISY
+        _log.info("measured%s: %s", " on a busy machine" if is_noisy else "", samples)
+        if is_noisy and before.seconds:
+            samples = before
+        elif not is_noisy:
+            write(kept, samples)
+    return samples.measured()
 
 
-def _measure(loaded: Loaded, tell: Callable[[float], None], clock: Clock) -> tuple[Costs, bool]:
-    """The costs, and whether the machine was too busy to trust them for long."""
-    draft_s = None
-    if loaded.draft_session is not None:
-        draft_s = min(_pass_s(loaded.draft_session, 1, clock) for _ in range(1 + _SWEEPS))
-    session = loaded.session
-    sizes = [n for n in ROWS if n <= min(session.max_logits, session.n_ctx // 2)]
-    took_s: dict[int, list[float]] = {n: [] for n in sizes}
-    _pass_s(session, 1, clock)  # warms up
+def experience_file(loaded: Loaded) -> Path:
+    """Where it is kept what the pair's answers teach about drafters, whatever the machine."""
+    draft = loaded.files.draft
+    files = [loaded.files.target, *([draft] if draft else [])]
+    name = hashlib.sha256(repr([_identity(f) for f in files]).encode()).hexdigest()[:32]
+    return paths.state_dir() / "drafting" / f"{name}.json"
+
+
+def is_complete(samples: Samples, session: Session) -> bool:
+    """Whether every size was measured as often as it shall be."""
+    return all(len(samples.seconds.get(n, ())) >= _SWEEPS for n in _sizes(session))
+
+
+def _sizes(session: Session) -> list[int]:
+    most = min(session.max_logits, session.n_ctx // 2)
+    return [n for n in ROWS if n <= most]
+
+
+def _measure(
+    loaded: Loaded, samples: Samples, tell: Callable[[float], None], clock: Clock
+) -> Samples:
+    """`samples` and what the budget adds to them."""
     began_s = clock()
+    if loaded.draft_session is not None and samples.draft_s is None:
+        samples = _of_draft(loaded.draft_session, samples, clock)
+    session = loaded.session
+    depth = _read_context(session, clock, began_s)
+    _pass_s(session, depth, 1, clock)  # warms up
+    sizes = _sizes(session)
+    seconds = {n: list(samples.seconds.get(n, ())) for n in sizes}
+    total = _SWEEPS * len(sizes)
     for sweep in range(_SWEEPS):
-        for n in sizes if sweep == 0 else [n for n in sizes if n <= _SMALL]:
-            is_known = all(took_s[n] for n in sizes[:3])
+        for n in sizes:
+            if len(seconds[n]) > sweep:
+                continue
+            is_known = all(seconds[m] for m in sizes[:_TELLING])
             if is_known and clock() - began_s > _BUDGET_S:
-                break
-            took_s[n].append(_pass_s(session, n, clock))
-            n_done = sum(map(len, took_s.values()))
-            tell(min(1.0, n_done / (_SWEEPS * len(sizes))))
-    rows = sorted(n for n in sizes if took_s[n])
-    spreads = sorted(max(took_s[n]) / min(took_s[n]) for n in rows if len(took_s[n]) > 1)
-    is_noisy = bool(spreads) and spreads[len(spreads) // 2] > _NOISY
-    costs = Costs(PassCosts(tuple(rows), tuple(min(took_s[n]) for n in rows)), draft_s)
-    return costs, is_noisy
+                return replace(samples, seconds=_frozen(seconds))
+            seconds[n].append(_pass_s(session, depth, n, clock))
+            tell(min(1.0, sum(map(len, seconds.values())) / total))
+    return replace(samples, seconds=_frozen(seconds))
 
 
-def _pass_s(session: Session, n_rows: int, clock: Clock) -> float:
-    """Seconds of one pass over `n_rows` new rows."""
-    depth = min(_DEPTH, session.n_ctx // 2)
-    # Any tokens cost the same; different ones from row to row keep no kernel from its work.
-    tokens = (np.arange(depth + n_rows) % min(session.n_vocab, 1000)).astype(np.int32)
+def _frozen(seconds: dict[int, list[float]]) -> dict[int, tuple[float, ...]]:
+    return {n: tuple(taken) for n, taken in seconds.items() if taken}
+
+
+def _of_draft(session: LlamaSession, samples: Samples, clock: Clock) -> Samples:
+    """With a draft model's pass for one token, and for a token of context in a slice."""
+    depth = min(_LEAST_DEPTH, session.n_ctx // 4)
+    session.forward(_tokens(session, depth), n_logits=0)
+    n = min(_SLICE, session.n_ctx // 4)
+    passes = [_pass_s(session, depth, 1, clock) for _ in range(1 + _SWEEPS)][1:]
+    slices = [_pass_s(session, depth, n, clock, n_logits=0) / n for _ in range(_SWEEPS)]
+    return replace(samples, draft_s=sorted(passes)[_SWEEPS // 2], read_s=min(slices))
+
+
+def _read_context(session: LlamaSession, clock: Clock, began_s: float) -> int:
+    """Make a context resident, as deep as time allows. Returns: its tokens."""
+    goal = max(1, min(_DEPTH, session.n_ctx // 4))
+    depth = min(_LEAST_DEPTH, goal)
+    session.forward(_tokens(session, depth), n_logits=0)
+    while depth < goal and clock() - began_s < _READING * _BUDGET_S:
+        depth = min(depth + session.n_batch, goal)
+        session.forward(_tokens(session, depth), n_logits=0)
+    return depth
+
+
+def _pass_s(
+    session: Session, depth: int, n_rows: int, clock: Clock, n_logits: int | None = None
+) -> float:
+    """Seconds of one pass over `n_rows` new rows behind `depth` tokens, each row fetched."""
+    tokens = _tokens(session, depth + n_rows)
     session.forward(tokens[:depth], n_logits=0)
     began_s = clock()
-    session.forward(tokens, n_logits=min(n_rows, session.max_logits))
+    wanted = min(n_rows, session.max_logits) if n_logits is None else n_logits
+    rows = session.forward(tokens, n_logits=wanted)
+    for i in range(wanted):
+        _ = rows[i][0]
     return clock() - began_s
+
+
+def _tokens(session: Session, n: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Any tokens cost the same; different ones from row to row keep no kernel from its work."""
+    return (np.arange(n) % min(session.n_vocab, 1000)).astype(np.int32)
 
 
 def _key(loaded: Loaded) -> str:
     """A name for everything that the costs depend on."""
-    files = _headers(loaded.files)
+    files = [loaded.files.target, *([loaded.files.draft] if loaded.files.draft else [])]
     package = package_folder()
     facts = [
         fingerprint(package, cpu_identity()) if package else "",
         loaded.backend,
         loaded.n_threads,
-        loaded.session.max_logits,
-        *((f.path.name, f.shape.size_bytes, f.shape.n_params, f.shape.quant) for f in files),
+        (loaded.plan.target, loaded.plan.draft),
+        [(device.name, device.description, device.total_bytes) for device in devices()],
+        _driver(),
+        *(_identity(f) for f in files),
     ]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
-def _read(kept: Path) -> Costs | None:
+def _identity(file: GgufHeader) -> tuple[str, int, int, str]:
+    shape = file.shape
+    return file.path.name, shape.size_bytes, shape.n_params, shape.quant
+
+
+def _driver() -> str:
+    """The version of NVIDIA's driver, where the system tells it."""
     try:
-        found = json.loads(kept.read_text(encoding="utf-8"))
-        rows, seconds = found["target"]["rows"], found["target"]["seconds"]
-        draft_s = found["draft_s"]
-        times = seconds if draft_s is None else [*seconds, draft_s]
-        is_curve = rows[0] == 1 and sorted(set(rows)) == rows and len(rows) == len(seconds)
-        if is_curve and all(isinstance(t, float) and 0 < t < math.inf for t in times):
-            return Costs(PassCosts(tuple(rows), tuple(seconds)), draft_s)
-        _log.info("%s makes no sense and is measured anew", kept.name)
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        _log.info("%s is measured anew: %s", kept.name, error)
-    return None
-
-
-def _headers(files: Files) -> list[GgufHeader]:
-    return [header for header in (files.target, files.draft) if header is not None]
-
-
-def _write(kept: Path, costs: Costs, files: Files) -> None:
-    names = [(header.path.name, header.shape.size_bytes) for header in _headers(files)]
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps({"files": names, **asdict(costs)}), encoding="utf-8")
-    except OSError as error:  # a full or read-only disk costs the next load a measurement
-        _log.info("the measurement could not be kept: %s", error)
+        return Path("/proc/driver/nvidia/version").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

@@ -3,15 +3,13 @@
 Runs on the caller's thread, under the model's reading lock; decodes nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from edgespec.api.answer import Answer, Engine
 from edgespec.api.types import Message, Options, Prompt
 from edgespec.core import Constraint
-from edgespec.drafters import DrafterInputs, create
 from edgespec.engine.grammar import Grammars
 from edgespec.engine.json_schema import gbnf_of_schema
 from edgespec.errors import ContextOverflow, UsageError
@@ -21,26 +19,14 @@ from edgespec.text.prompt import PromptTokens, prompt_tokens, raw_tokens
 from edgespec.text.template import ChatTemplate
 
 
-@dataclass(frozen=True, slots=True)
-class Drafting:
-    """The drafter in force, and how far each drafts."""
-
-    drafter: str
-    note: str
-    """Why the drafter asked for is not in force; empty when it is."""
-    auto: str
-    """What "auto" stands for."""
-    longest: Mapping[str, int]
-    """Most tokens per step, by drafter."""
-
-
 class Preparer:
     """Makes answers for one loaded model."""
 
-    def __init__(self, engine: Engine, template: ChatTemplate, drafting: Drafting) -> None:
+    def __init__(self, engine: Engine, template: ChatTemplate, note: str) -> None:
+        """`note`: why the drafter asked for at loading is not in force; empty when it is."""
         self._engine = engine
         self._template = template
-        self._drafting = drafting
+        self._note = note
         self._grammars = Grammars(engine.vocab.handle)
 
     def answer(self, prompt: Prompt, options: Options) -> Answer:
@@ -53,7 +39,10 @@ class Preparer:
             raise ContextOverflow(
                 len(read.tokens), n_ctx, hint="shorten the prompt, or load with a larger --ctx"
             )
-        drafter, draft_len = self._chosen(options)
+        drafting = self._engine.drafting
+        drafter, controller, log = drafting.controller(
+            options.drafter, options.draft_len, options.max_tokens
+        )
         stops = (*options.stop, *(() if options.raw else self._template.stops))
         return Answer(
             self._engine,
@@ -61,8 +50,9 @@ class Preparer:
             options,
             RequestSampler(options.sampling, self._engine.target.n_vocab, constraint),
             drafter=drafter,
-            drafter_note=self._drafting.note if drafter == self._drafting.drafter else "",
-            draft_len=draft_len,
+            drafter_note=self._note if drafter == drafting.drafter else "",
+            controller=controller,
+            log=log,
             text=AnswerText(
                 self._engine.vocab,
                 stops,
@@ -82,16 +72,6 @@ class Preparer:
             (Message(role="user", content=prompt),) if isinstance(prompt, str) else prompt
         )
         return prompt_tokens(self._template, vocab, messages, options.think, self._engine.memory)
-
-    def _chosen(self, options: Options) -> tuple[str, int]:
-        """The drafter's name and the limit of its drafts."""
-        name = options.drafter or self._drafting.drafter
-        if name == "auto":
-            name = self._drafting.auto
-        if name not in self._engine.drafters:
-            create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
-        limit = options.draft_len
-        return name, self._drafting.longest[name] if limit is None else limit
 
     def _constraint(self, options: Options) -> Constraint | None:
         if options.grammar is not None and options.json_schema is not None:

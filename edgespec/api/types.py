@@ -11,6 +11,7 @@ from typing import Literal, NotRequired, Protocol, TypedDict
 
 from edgespec.core import Sampling
 from edgespec.events import Event, Reply, Stats
+from edgespec.explanation import Explanation
 from edgespec.plan.types import KvType, SplitMode
 
 Progress = Callable[[str, float], None]
@@ -82,7 +83,7 @@ class Options:
     drafter: str | None = None
     """A registry name or "auto"; None: as loaded."""
     draft_len: int | None = None
-    """Most draft tokens per step; None: each drafter's measured default."""
+    """Draft tokens per step, fixed; None: as many as promise most for their time, at each step."""
     think: bool | None = None
     """Thinking on or off where the template knows it; None: the template's default."""
     grammar: str | None = None
@@ -170,6 +171,13 @@ class LanguageModel(Protocol):
 
     def complete(self, prompt: Prompt, options: Options = ...) -> Reply:
         """The whole answer at once."""
+        ...
+
+    def explain(self) -> Explanation | None:
+        """What the latest answer (a running one too) drafted at each step, and why, in numbers.
+
+        None before the first. Any thread.
+        """
         ...
 
     def count(self, prompt: Prompt, options: Options = ...) -> int:

@@ -22,6 +22,8 @@ DRAFTERS = {
     "suffix+model": "edgespec.drafters.suffix_model:SuffixModelDrafter",
 }
 """Name to "module:class"."""
+COMBINES = {"suffix+model": ("suffix", "model")}
+"""Drafters that are others together: a controller chooses among these at each step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,11 @@ class DrafterInputs:
     """The draft model's."""
     costs: RowCosts = UNMEASURED
     """Of the target's passes."""
-    model_speed: Callable[[], float] = lambda: 0.0
-    """Expected tokens per second with the draft model, in the unit of `costs`."""
-    model_length: int = 3
-    """Most tokens of the draft model in a step, where another drafter shares the step's limit."""
+    counts_resident: bool = False
+    """What a draft model's cache holds counts as read. False: drafts follow from the request
+    alone, so that the same seed gives the same text on a cold and a warm cache."""
+    max_branches: int = 0
+    """Of the target's session: ways that a pass can go beside the trunk."""
 
 
 class DrafterClass(Protocol):

@@ -11,13 +11,18 @@ Measured on source code (Python 3.11, one core): 2 us and 275 bytes per token.
 Source: Blumer et al. 1985; as a drafter: Hu et al. 2024 (arXiv 2411.10666).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _ROOT = 0
 _TOLD = range(64)
 """How many suffixes learn of a new occurrence. Text of period 1 has as many as it has tokens;
 beyond the longest 64, a suffix may report an occurrence that is not the latest."""
+
+
+ONCE, AGREED, MOSTLY, SPLIT = range(4)
+"""How what followed a match agrees: it occurred once; several times, always the same followed; at
+least two in three times the most frequent one; less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +32,6 @@ class Match:
     length: int
     end: int
     """Index after its latest earlier occurrence: `tokens[end]` is what followed it."""
-
-
-def _ignore(length: int, is_hit: bool) -> None:
-    """Nobody listens."""
 
 
 class SuffixAutomaton:
@@ -45,25 +46,61 @@ class SuffixAutomaton:
         self._links = [-1, -1]
         self._lengths = [0, 0]
         self._ends = [0, 0]
+        self._counts = [0, 0]
+        """How often it occurred, as far as `_TOLD` reaches."""
 
     @property
     def match(self) -> Match:
         """The longest suffix that occurred before."""
         return Match(self._lengths[self._matched], self._match_end)
 
-    def extend(self, tokens: Iterable[int], heard: Callable[[int, bool], None] = _ignore) -> None:
-        """Append `tokens`, which makes `match` that of the new end.
-
-        `heard(length, is_hit)` is told of every match whether the next token continued it.
-        """
-        known, lengths = self.tokens, self._lengths
+    def extend(self, tokens: Iterable[int]) -> None:
+        """Append `tokens`, which makes `match` that of the new end."""
         for token in tokens:
-            if length := lengths[self._matched]:
-                heard(length, known[self._match_end] == token)
             self._append(token)
 
+    def ahead(self) -> Iterator[tuple[int, int, int]]:
+        """What followed the match, token by token, without end: token, match length, agreement.
+
+        Where continuations differ, the latest. What runs into the end of the text goes on with
+        the longest shorter match that does not.
+        """
+        state = self._matched
+        length = self._lengths[state]
+        while length:
+            token, child, agreement = self._next(state)
+            yield token, length, agreement
+            state = child
+            length += 1
+            while state != _ROOT and not self._is_followed(state):
+                state = self._links[state]
+                length = min(length, self._lengths[state])
+
+    def _is_followed(self, state: int) -> bool:
+        out = self._edges[state]
+        return not isinstance(out, int) or out >> 1 < len(self.tokens)
+
+    def _next(self, state: int) -> tuple[int, int, int]:
+        """Token, its state, and agreement, of what followed `state` the last time."""
+        out, counts = self._edges[state], self._counts
+        if isinstance(out, int):
+            child = out + 2
+            return self.tokens[out >> 1], child, ONCE if counts[child] <= 1 else AGREED
+        if len(out) == 1:
+            ((token, child),) = out.items()
+            return token, child, ONCE if counts[child] <= 1 else AGREED
+        ends = self._ends
+        total = most = latest = token = child = 0
+        for follower, its_state in out.items():
+            n = counts[its_state]
+            total += n
+            most = max(most, n)
+            if ends[its_state] > latest:
+                latest, token, child = ends[its_state], follower, its_state
+        return token, child, MOSTLY if 3 * most >= 2 * total else SPLIT
+
     def _append(self, token: int) -> None:
-        known, ends, links = self.tokens, self._ends, self._links
+        known, ends, links, counts = self.tokens, self._ends, self._links, self._counts
         last = 2 * len(known)
         known.append(token)
         end = len(known)
@@ -72,12 +109,14 @@ class SuffixAutomaton:
         self._lengths += (end, 0)
         ends += (end, 0)
         links += (_ROOT, _ROOT)
+        self._counts += (1, 0)
         links[current] = state = self._linked(links[last], token, current)
         self._matched, self._match_end = state, ends[state]
         for _ in _TOLD:
             if state == _ROOT:
                 break
             ends[state] = end
+            counts[state] += 1
             state = links[state]
 
     def _linked(self, state: int, token: int, current: int) -> int:
@@ -114,6 +153,7 @@ class SuffixAutomaton:
         edges[clone] = out if isinstance(out, int) else out.copy()
         self._lengths[clone] = self._lengths[state] + 1
         self._ends[clone] = self._ends[target]
+        self._counts[clone] = self._counts[target]
         links[clone] = links[target]
         links[target] = clone
         while state >= 0:

@@ -14,7 +14,7 @@ from edgespec.plan.share import even_shares, layer_counts
 from edgespec.plan.types import Line, ModelSizes, Placement, PlanRequest, Room
 
 MAX_LOGITS: Final = 64
-"""Rows of one verification: the last token and the longest draft (edgespec/control.py)."""
+"""Rows of one verification: the last token and the longest draft (edgespec/control/costs.py)."""
 N_BATCH_GPU: Final = 512
 N_BATCH_CPU: Final = 128
 N_SNAPSHOTS: Final = 8

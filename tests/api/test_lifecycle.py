@@ -136,7 +136,7 @@ def test_a_failed_answer_shows_what_was_held_back(
         if n_rounds == 6:
             raise OSError("planted")
 
-    monkeypatch.setattr("edgespec.control.Fixed.observe", failing)
+    monkeypatch.setattr("edgespec.control.auto.Auto.observe", failing)
     seen: list[Event] = []
     with pytest.raises(OSError, match="planted"):
         seen.extend(model.chat("Hello", held))

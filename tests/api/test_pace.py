@@ -7,6 +7,8 @@ import pytest
 from edgespec.api import pace
 from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
+from edgespec.core import Tokens
+from edgespec.costs import UNMEASURED
 
 
 def loaded_pair(target: Path, draft: Path | None) -> Loaded:
@@ -45,7 +47,9 @@ def test_first_load_measures_every_size_and_the_draft(pair: Loaded) -> None:
     assert set(costs.target.rows) == set(pace.ROWS)
     assert all(seconds > 0 for seconds in costs.target.seconds)
     assert costs.draft_s is not None
+    assert costs.read_s is not None
     assert shares == sorted(shares)
+    assert shares[-1] == 1
 
 
 def test_later_loads_remember(pair: Loaded) -> None:
@@ -59,7 +63,7 @@ def test_later_loads_remember(pair: Loaded) -> None:
 
 
 def test_what_a_busy_machine_measured_is_used_but_not_remembered(pair: Loaded, home: Path) -> None:
-    restless = (0.001 * t * t for t in itertools.count(1.0))
+    restless = (0.0001 * t * t for t in itertools.count(1.0))
 
     costs = pace.measured(pair, lambda share: None, restless.__next__)
 
@@ -73,6 +77,40 @@ def test_a_slow_model_is_measured_at_the_telling_sizes_only(pair: Loaded) -> Non
     costs = pace.measured(pair, lambda share: None, slow.__next__)
 
     assert costs.target.rows == (1, 4, 16)
+
+
+def test_next_load_measures_what_the_time_did_not_suffice_for(pair: Loaded) -> None:
+    pace.measured(pair, lambda share: None, itertools.count(0.0, 0.15).__next__)
+
+    first = pace.measured(pair, lambda share: None, itertools.count(0.0, 0.15).__next__)
+    for _ in range(40):
+        last = pace.measured(pair, lambda share: None, itertools.count(0.0, 0.15).__next__)
+
+    assert len(first.target.rows) < len(pace.ROWS)
+    assert set(last.target.rows) == set(pace.ROWS)
+
+
+def test_one_load_spends_about_two_seconds(pair: Loaded) -> None:
+    clock = itertools.count(0.0, 0.01)
+
+    pace.measured(pair, lambda share: None, clock.__next__)
+
+    assert next(clock) < 2.5
+
+
+def test_pass_is_timed_with_its_rows_fetched_behind_a_real_context(pair: Loaded) -> None:
+    seen: list[tuple[int, int]] = []
+
+    class Watched:
+        n_ctx, n_vocab, max_logits = 2048, 100, 64
+
+        def forward(self, tokens: Tokens, *, n_logits: int) -> list[list[float]]:
+            seen.append((len(tokens), n_logits))
+            return [[0.0]] * n_logits
+
+    pace._pass_s(Watched(), 500, 4, lambda: 0.0)  # type: ignore[arg-type]
+
+    assert seen == [(500, 0), (504, 4)]
 
 
 def test_another_pair_is_measured_for_itself(
@@ -94,11 +132,13 @@ def test_another_pair_is_measured_for_itself(
         "",
         "{}",
         "[1, 2]",
-        '{"target": {"rows": [], "seconds": []}, "draft_s": null}',
-        '{"target": {"rows": [2], "seconds": [0.1]}, "draft_s": null}',
-        '{"target": {"rows": [1, 4], "seconds": [0.1, "0.2"]}, "draft_s": null}',
-        '{"target": {"rows": [1, 4], "seconds": [0.1, 0.0]}, "draft_s": null}',
-        '{"target": {"rows": [1, 4], "seconds": [0.1, 0.2]}, "draft_s": -1.0}',
+        '{"seconds": {}, "draft_s": null, "read_s": null}',
+        '{"seconds": {"2": [0.1]}, "draft_s": null, "read_s": null}',
+        '{"seconds": {"1": [0.1], "4": ["0.2"]}, "draft_s": null, "read_s": null}',
+        '{"seconds": {"1": [0.1], "4": []}, "draft_s": null, "read_s": null}',
+        '{"seconds": {"1": [0.1], "4": [0.0]}, "draft_s": null, "read_s": null}',
+        '{"seconds": {"1": [0.1], "x": [0.2]}, "draft_s": null, "read_s": null}',
+        '{"seconds": {"1": [0.1]}, "draft_s": -1.0, "read_s": null}',
     ],
 )
 def test_a_damaged_memory_is_measured_anew(pair: Loaded, home: Path, damage: str) -> None:
@@ -120,4 +160,8 @@ def test_a_home_that_cannot_be_written_costs_no_load(pair: Loaded, home: Path) -
 
 
 def test_unmeasured_costs_are_the_same_everywhere(pair: Loaded) -> None:
-    assert pace.typical(pair) == pace.typical(pair)
+    costs = pace.typical(pair)
+
+    assert not costs.is_live
+    assert costs.target.measured == UNMEASURED
+    assert costs.draft is not None

@@ -14,7 +14,7 @@ OTHER = "another text, to put others in the caches"
 
 
 def asked(model: LoadedModel, prompt: str, drafter: str) -> Reply:
-    return model.complete(prompt, options(32, temperature=0.8, drafter=drafter))
+    return model.complete(prompt, options(32, temperature=0.8, drafter=drafter, draft_len=4))
 
 
 @pytest.mark.parametrize("draft", ["draft", "short-draft"])

@@ -1,0 +1,123 @@
+"""How a loaded model drafts: its drafters and costs, and what its answers teach about both."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from edgespec.api.experience import Experience, read, write
+from edgespec.control.acceptance import Usual
+from edgespec.control.auto import Auto
+from edgespec.control.costs import LONGEST, Costs
+from edgespec.control.fixed import Fixed
+from edgespec.control.log import Log
+from edgespec.core import Controller, Drafter
+from edgespec.drafters import COMBINES, DRAFTERS, DrafterInputs, create
+from edgespec.drafters.arms import Free, Paid
+
+AUTO = "auto"
+_PLAIN = "none"
+_LIKELY = 0.75
+"""Of a draft model's tokens, over the benchmark's prompts."""
+_WEIGHT = 0.2
+"""Of the last answer, in how long answers mostly are."""
+
+
+class Drafting:
+    """Makes the controller of each answer; used by the engine's thread and under the model's
+    reading lock."""
+
+    def __init__(
+        self, drafters: Mapping[str, Drafter], costs: Costs, drafter: str, kept: Path | None
+    ) -> None:
+        """`drafter`: what is meant where a request names none. `kept`: the file for what is
+        learned; None: every answer begins anew, so that the same request gives the same drafts."""
+        self.drafters = drafters
+        self.drafter = drafter
+        self.costs = costs
+        self._kept = kept
+        earlier = read(kept) if kept is not None else Experience()
+        self._earlier = earlier
+        self._usual = self._fresh(earlier)
+        self._usual_tokens = earlier.answer_tokens
+
+    @property
+    def longest(self) -> Mapping[str, int]:
+        """Most draft tokens per step, by drafter."""
+        return {name: 0 if name == _PLAIN else LONGEST for name in self.drafters}
+
+    @property
+    def note(self) -> str:
+        """Why a draft model will hardly be asked; empty where it may be, or there is none."""
+        costs = self.costs
+        if costs.draft is None:
+            return ""
+        plain_s, best = costs.target.plain_s, 0.0
+        tokens = survives = 1.0
+        for k in range(1, LONGEST):
+            survives *= _LIKELY
+            tokens += survives
+            took_s = costs.target.of(k + 1) + k * costs.draft.token_s
+            best = max(best, tokens * plain_s / took_s)
+        if best > 1:
+            return ""
+        return (
+            f"the draft model is left out: a draft token costs {costs.draft.token_s * 1e3:.0f} ms"
+            f" and a target step {plain_s * 1e3:.0f} ms here, which gives {best:.2f} times the"
+            " plain speed at best"
+        )
+
+    def controller(
+        self, drafter: str | None, draft_len: int | None, max_tokens: int | None
+    ) -> tuple[str, Controller, Log]:
+        """The drafter's name, the controller of one answer, and what it will tell.
+
+        Raises: `UsageError` for a drafter that is not known, or lacks its draft model.
+        """
+        name = self.drafter if drafter is None else drafter
+        if name != AUTO and name not in self.drafters:
+            create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
+        log = Log(name, draft_len, self.costs, self.note if name == AUTO else "")
+        free, paid = self._arms(name)
+        if draft_len == 0 or name == _PLAIN:
+            return name, Fixed(_PLAIN, 0, self.costs, log), log
+        if name != AUTO and (draft_len is not None or not (free or paid)):
+            length = LONGEST if draft_len is None else draft_len
+            return name, Fixed(name, length, self.costs, log), log
+        usual = self._usual if self._kept is not None else self._fresh(Experience())
+        controller = Auto(
+            free,
+            paid,
+            self.costs,
+            usual,
+            log,
+            draft_len=draft_len,
+            max_tokens=max_tokens,
+            usual_tokens=self._usual_tokens,
+        )
+        return name, controller, log
+
+    def learn(self, n_tokens: int) -> None:
+        """An answer of `n_tokens` ended."""
+        if self._kept is not None and n_tokens:
+            self._usual_tokens += _WEIGHT * (n_tokens - self._usual_tokens)
+
+    def keep(self) -> None:
+        """Write what was learned, numbers only; idempotent."""
+        if self._kept is not None:
+            counts = {name: (u.buckets, u.counts) for name, u in self._usual.items()}
+            write(self._kept, counts, self._usual_tokens)
+
+    def _arms(self, name: str) -> tuple[list[Free], list[Paid]]:
+        """What the controller chooses among for a drafter's name."""
+        if name == AUTO:
+            names = tuple(n for n in DRAFTERS if n not in COMBINES)
+        else:
+            names = COMBINES.get(name, (name,))
+        arms = [self.drafters[n] for n in names if n in self.drafters]
+        return [a for a in arms if isinstance(a, Free)], [a for a in arms if isinstance(a, Paid)]
+
+    def _fresh(self, earlier: Experience) -> dict[str, Usual]:
+        return {
+            name: Usual(drafter.buckets, earlier.counts_of(name, drafter.buckets))
+            for name, drafter in self.drafters.items()
+            if isinstance(drafter, Free | Paid)
+        }

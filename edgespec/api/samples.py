@@ -1,0 +1,69 @@
+"""Measured times of passes as they are kept on disk, and what is made of them."""
+
+import json
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from edgespec.control.costs import Measured
+from edgespec.costs import PassCosts
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Times of one pair on one machine, in seconds."""
+
+    seconds: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    """By rows, those that were measured."""
+    draft_s: float | None = None
+    read_s: float | None = None
+
+    @property
+    def spread(self) -> float:
+        """How far the times of one size lie apart: the median of largest over least."""
+        spreads = [max(taken) / min(taken) for taken in self.seconds.values() if len(taken) > 1]
+        return median(spreads) if spreads else 1.0
+
+    def measured(self) -> Measured:
+        """The curve: the median of each size."""
+        rows = tuple(sorted(self.seconds))
+        curve = PassCosts(rows, tuple(median(self.seconds[n]) for n in rows))
+        return Measured(curve, self.draft_s, self.read_s)
+
+
+def read(kept: Path) -> Samples:
+    """What was kept; nothing where there is no file, or none that makes sense."""
+    try:
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        seconds = {int(n): tuple(taken) for n, taken in found["seconds"].items()}
+        draft_s, read_s = found["draft_s"], found["read_s"]
+        times = [t for taken in seconds.values() for t in taken]
+        times += [t for t in (draft_s, read_s) if t is not None]
+        if all(isinstance(t, float) and 0 < t < math.inf for t in times) and _is_curve(seconds):
+            return Samples(seconds, draft_s, read_s)
+        _log.info("%s makes no sense and is measured anew", kept.name)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        _log.info("%s is measured anew: %s", kept.name, error)
+    return Samples()
+
+
+def _is_curve(seconds: Mapping[int, tuple[float, ...]]) -> bool:
+    return 1 in seconds and min(seconds) == 1 and all(seconds.values())
+
+
+def write(kept: Path, samples: Samples) -> None:
+    """Keep for the next load."""
+    times = {str(n): taken for n, taken in samples.seconds.items()}
+    found = {"seconds": times, "draft_s": samples.draft_s, "read_s": samples.read_s}
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(found), encoding="utf-8")
+    except OSError as error:  # a full or read-only disk costs the next load a measurement
+        _log.info("the measurement could not be kept: %s", error)

@@ -1,0 +1,45 @@
+"""A drafter that costs no pass, as an arm: its best length follows from what it would say."""
+
+from edgespec.control.acceptance import Acceptance
+from edgespec.control.found import Found
+from edgespec.control.situation import NEGLIGIBLE, Situation
+from edgespec.core import Tokens
+from edgespec.drafters.arms import Free
+
+
+class FreeArm:
+    """One drafter within one answer. Every committed token tells what it would have said."""
+
+    def __init__(self, drafter: Free, acceptance: Acceptance) -> None:
+        self.name = drafter.name
+        self.acceptance = acceptance
+        self._drafter = drafter
+
+    def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
+        """Replace `best` by the best length, where that promises more than `best`."""
+        outlook = self._drafter.outlook(context, self.acceptance.observe)
+        rates, relative, worth, most = self.acceptance.rates, at.relative, at.worth, at.most
+        survives = expected = 1.0
+        first, is_mine, is_risky = -1, False, False
+        for k, bucket in enumerate(outlook, start=1):
+            if k > at.limit:
+                break
+            if first < 0:
+                first = bucket
+            survives *= rates[bucket]
+            expected += survives
+            cost = relative[k + 1]
+            gain = expected - 1.0 - worth * (cost - 1.0)
+            if gain > best.gain and (k == at.limit or not at.only):
+                if cost <= most:
+                    is_mine = True
+                    best.k, best.gain, best.tokens, best.cost = k, gain, expected, cost
+                else:
+                    is_risky = True
+            if survives < NEGLIGIBLE:
+                break
+        if is_mine:
+            best.drafter, best.reason, best.steering, best.n_read = self.name, "gain", None, 0
+            best.bucket = self.acceptance.buckets[first].name
+        elif is_risky and not best.k:
+            best.reason = "guarded"

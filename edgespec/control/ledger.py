@@ -1,0 +1,36 @@
+"""The promise that drafting never costs more than a little, kept by bookkeeping.
+
+For every beginning of an answer: time <= (1 + SHARE) * plain + head start, as far as plain steps
+cost what they are said to and no pass costs over `_MARGIN` times what was foreseen. Same idea as
+conservative bandits (Wu et al. 2016). All amounts are in plain steps.
+"""
+
+SHARE = 0.02
+_HEAD_START = 4.0
+_SHORT_ANSWER = 64
+_SHORT_HEAD_START = 1.5
+_DEEPEST = 32.0
+"""Most that a good start may save up for a long slump: within any stretch of an answer, not only
+from its beginning, the loss is bounded by head start and this."""
+_MARGIN = 1.15
+
+
+class Ledger:
+    """Time lost so far against plain decoding, less what is granted."""
+
+    def __init__(self, max_tokens: int | None = None) -> None:
+        is_short = max_tokens is not None and max_tokens < _SHORT_ANSWER
+        self.head_start = _SHORT_HEAD_START if is_short else _HEAD_START
+        self.balance = 0.0
+
+    def most(self) -> float:
+        """The dearest step that is permitted now, as foreseen."""
+        return (1 + self.head_start - self.balance) / _MARGIN
+
+    def permits(self, cost: float) -> bool:
+        """Whether a step that is foreseen to cost this much keeps the promise."""
+        return cost <= self.most()
+
+    def add(self, cost: float, n_tokens: int) -> None:
+        """A step cost this much and gave `n_tokens`."""
+        self.balance = max(-_DEEPEST, self.balance + cost - n_tokens * (1 + SHARE))

@@ -1,0 +1,120 @@
+"""A drafter with passes of its own, as an arm: asked where the answer will likely be worth it,
+steered token by token, and read for only where that is expected to pay back."""
+
+from collections.abc import Sequence
+
+from edgespec.control.acceptance import Acceptance
+from edgespec.control.found import Found
+from edgespec.control.ledger import SHARE
+from edgespec.control.marginal import Marginal, Sureness
+from edgespec.control.situation import Situation, best_length
+from edgespec.core import Tokens
+from edgespec.drafters.arms import Paid
+from edgespec.events import Step
+from edgespec.explanation import Reason
+
+_CATCH_UP = 32
+"""Unread tokens up to which it reads and drafts in one step."""
+_SLICE = 128
+_LEAST_SLICE = 16
+"""Tokens of context that are read in one step."""
+_PAYBACK = 1.2
+"""How much more than its cost reading must be expected to save."""
+
+
+class PaidArm:
+    """One drafter within one answer."""
+
+    def __init__(self, drafter: Paid, acceptance: Acceptance) -> None:
+        self.name = drafter.name
+        self.acceptance = acceptance
+        self._drafter = drafter
+        self._sureness = Sureness(tuple(drafter.shares))
+        self._n_kinds = len(drafter.shares)
+        self._idle = 0
+
+    def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
+        """Replace `best` by drafting, by a trial, or by reading, where that promises more."""
+        if not at.limit or self._drafter.note:
+            return
+        n_unread = self._drafter.unread(context)
+        if n_unread > _CATCH_UP:
+            if not best.k:
+                self._weigh_reading(n_unread, at, best)
+            return
+        reading = n_unread * at.read_cost
+        k = _longest(reading, at)
+        gain, tokens, cost = self._promise(at, k or min(at.limit, 1), hopeful=False)
+        gain -= at.worth * reading
+        reason: Reason = "gain"
+        if gain <= best.gain:
+            if best.k or not self._is_trial_due(at, reading):
+                return
+            gain, reason = best.gain, "probe"
+        if k == 0 or (at.only and k < at.limit):
+            best.reason = best.reason if best.k else "guarded"
+            return
+        best.drafter, best.k, best.gain, best.tokens = self.name, k, gain, tokens
+        best.cost, best.reason, best.n_read, best.bucket = cost + reading, reason, 0, ""
+        best.steering = Marginal(self.acceptance, self._sureness, self._drafter.bucket_of, at, k)
+
+    def observe(self, drafter: str, buckets: Sequence[int], step: Step) -> None:
+        """A step by `drafter` ended; `buckets` are those of its drafted tokens.
+
+        Tokens behind the first refused one were not judged.
+        """
+        if drafter != self.name:
+            self._idle += len(step.tokens)
+            return
+        self._idle = 0
+        n_accepted = step.accepted + step.discarded
+        before: int | None = None
+        for i, bucket in enumerate(buckets[: min(step.drafted, n_accepted + 1)]):
+            self.acceptance.observe(bucket, i < n_accepted)
+            if before is not None:
+                self.acceptance.observe(self._n_kinds + before, i < n_accepted)
+            before = bucket
+
+    def _promise(self, at: Situation, most: int, *, hopeful: bool) -> tuple[float, float, float]:
+        """Gain, tokens and cost of asking it once, and going on where its answer is worth it."""
+        acceptance, n = self.acceptance, self._n_kinds
+        gain, tokens, cost = -at.worth * at.token_cost, 0.0, at.token_cost
+        for kind in range(n):
+            share = self._sureness.share(kind)
+            if hopeful:
+                first, then = acceptance.hopeful(kind), acceptance.hopeful(n + kind)
+            else:
+                first, then = acceptance.rates[kind], acceptance.rates[n + kind]
+            found = best_length(at, most, first, then)
+            gain += share * found.gain
+            tokens += share * found.tokens
+            cost += share * (at.relative[found.k + 1] + max(0, found.k - 1) * at.token_cost)
+        return gain, tokens, cost
+
+    def _is_trial_due(self, at: Situation, reading: float) -> bool:
+        """Whether trying it once costs no more than was put aside since it was last asked, and
+        could change anything."""
+        if at.only or self._idle * SHARE < at.token_cost + reading + at.relative[2] - 1:
+            return False
+        return self._promise(at, at.limit, hopeful=True)[0] > 0
+
+    def _weigh_reading(self, n_unread: int, at: Situation, best: Found) -> None:
+        """Read a slice, where drafting is expected to pay the whole back within the answer."""
+        gain, tokens, cost = self._promise(at, at.limit, hopeful=False)
+        saved = at.left * (1 / at.worth - cost / tokens)
+        if gain <= 0 or saved < _PAYBACK * n_unread * at.read_cost:
+            return
+        n = min(n_unread, _SLICE, int((at.most - 1) / at.read_cost))
+        if n < min(_LEAST_SLICE, n_unread):
+            best.reason = "guarded"
+            return
+        best.drafter, best.n_read, best.reason = self.name, n, "read"
+        best.cost = 1 + n * at.read_cost
+
+
+def _longest(reading: float, at: Situation) -> int:
+    """The longest draft that the ledger permits, all its passes made."""
+    most, k = at.most - reading, 0
+    while k < at.limit and at.relative[k + 2] + (k + 1) * at.token_cost <= most:
+        k += 1
+    return k
