@@ -18,6 +18,16 @@ from edgespec.store.job import SourceFailed
 
 _POLL_S = 0.1
 _STOP_S = 3.0
+# pip, which ends with the process that started it: a killed one closes its end of the pipe. Else an
+# orphan would go on fetching what the next pull fetches too.
+_TIED_PIP = """
+import os, runpy, threading
+def watch():
+    os.read(0, 1)
+    os._exit(1)
+threading.Thread(target=watch, daemon=True).start()
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
 INCOMING = "incoming-"
 """How folders of unfinished downloads begin."""
 
@@ -40,7 +50,7 @@ def download(requirement: str, wheel: Path, tell_bytes: Callable[[int], None]) -
     with _incoming(wheel.parent) as incoming, tempfile.TemporaryFile(dir=incoming) as complaints:
         process = subprocess.Popen(
             _command(requirement, incoming),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=complaints,
             env=_environment(incoming),
@@ -63,7 +73,7 @@ def _command(requirement: str, folder: Path) -> list[str]:
     # -P: a folder called pip in the working folder is not pip. Wheels only: building one would run
     # its code. No cache: it would hold every byte a second time.
     return [
-        *(sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"),
+        *(sys.executable, "-P", "-c", _TIED_PIP, "download", "--quiet", "--no-input"),
         *("--no-deps", "--only-binary=:all:", "--ignore-requires-python"),
         *("--no-cache-dir", "--disable-pip-version-check", "--dest", str(folder), requirement),
     ]
@@ -92,6 +102,8 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
     if process.poll() is None:
         process.terminate()
         _wait(process, _STOP_S)

