@@ -9,6 +9,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import edgespec
 from edgespec import paths
@@ -50,13 +51,15 @@ class Report:
         return tuple(f for s in self.sections for f in s.findings if f.is_problem)
 
 
-def report() -> Report:
+def report(rpc: str = "") -> Report:
     """Look at everything; what cannot be found out becomes a finding, never an error.
 
-    On the first use of a llama.cpp build this runs the first-decode guard (a second or two).
+    `rpc`: workers to ask too, as "host:port,host:port". On the first use of a llama.cpp build
+    this runs the first-decode guard (a second or two).
     """
     parts: dict[str, Callable[[], Iterator[Finding]]] = {
         "build": _build,
+        **({"workers": partial(_workers, rpc)} if rpc else {}),
         "devices": _devices,
         "machine": _machine,
         "models": _models,
@@ -93,6 +96,20 @@ def _build() -> Iterator[Finding]:
         yield Finding("first decode", f"not known: {verdict.text}")
     else:
         yield Finding("first decode", "sound: this build can use all of this CPU's instructions")
+
+
+def _workers(rpc: str) -> Iterator[Finding]:
+    """What each worker lends; those that can be had are among the devices below."""
+    from edgespec.engine.rpc.client import connect
+    from edgespec.engine.rpc.endpoint import endpoints_of
+
+    for worker in endpoints_of(rpc):
+        try:
+            names = connect(worker)
+        except EdgespecError as error:
+            yield Finding(str(worker), error.message, is_problem=True, hint=error.hint)
+        else:
+            yield Finding(str(worker), f"lends {', '.join(names)}")
 
 
 def _devices() -> Iterator[Finding]:

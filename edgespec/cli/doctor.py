@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 @click.option(
     "--pair", nargs=2, metavar="TARGET DRAFT", help="Prove that drafting loses nothing with these."
 )
+@click.option("--rpc", metavar="HOST:PORT,...", default="", help="Ask these workers too.")
 @log_flags
 @click.pass_obj
-def doctor(shared: Shared, /, pair: tuple[str, str] | None) -> int:
+def doctor(shared: Shared, /, pair: tuple[str, str] | None, rpc: str) -> int:
     """Report build, devices, memory and models; or check a pair of models.
 
     Exits with 1 when something needs mending.
@@ -27,7 +28,7 @@ def doctor(shared: Shared, /, pair: tuple[str, str] | None) -> int:
         return _check_pair(shared.screen, *pair)
     from edgespec.doctor import report
 
-    return show(shared.screen, report())
+    return show(shared.screen, report(rpc))
 
 
 def show(screen: Screen, report: "Report") -> int:

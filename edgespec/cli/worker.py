@@ -10,6 +10,7 @@ from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
 from edgespec.cli.placing import names_of, size_bytes
 from edgespec.errors import UsageError
+from edgespec.sizes import gibibytes
 
 if TYPE_CHECKING:
     from edgespec.engine.rpc.worker import Lent
@@ -51,14 +52,14 @@ def worker(
     lent = _lent(device, memory, threads, cache)
     server = Worker(Endpoint(host, port), lent)
     try:
-        what = f"{', '.join(lent.devices)} with {lent.limit_bytes / 2**30:,.1f} GiB"
-        screen.line(f"lending {what} at {server.endpoint}; Ctrl-C ends it")
         if host not in _LOOPBACK:
             screen.note(
                 "warning: this protocol is neither encrypted nor authenticated: whoever reaches "
                 f"{server.endpoint} can read what is computed here, and make this process crash or "
                 "worse; listen in a network that you trust only"
             )
+        what = f"{', '.join(lent.devices)} with {gibibytes(lent.limit_bytes)}"
+        screen.line(f"lending {what} at {server.endpoint}; Ctrl-C ends it")
         serving = threading.Thread(target=server.serve, args=(screen.note,), daemon=True)
         serving.start()
         # The signals' handlers run on this thread, which therefore waits without blocking them.
