@@ -20,6 +20,8 @@ _ASYNC: Final = ("CUDA", "ROCm", "Vulkan", "SYCL")
 _N_COPIES: Final = 4
 _PARTLY: Final = ("CUDA", "ROCm")
 """Backends that turn a quantised cache into half precision to read a prompt."""
+_VOCABULARY_BYTES_PER_TOKEN: Final = 228
+"""Measured: 33 MiB for Qwen2.5's 151,936 tokens."""
 
 
 def owners(model: ModelSizes, placement: Placement) -> tuple[str, ...]:
@@ -64,6 +66,7 @@ def model_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[
             "state": state,
             "compute": _compute(model, placement, places, where),
             "output": buffers.output_bytes(model, placement) if where == CPU else 0,
+            "vocabulary": _vocabulary_bytes(role, model) if where == CPU else 0,
             "KV conversion": _conversion(placement, where, model),
         }
         yield from (Line(f"{role} {what}", where, n) for what, n in sizes.items() if n)
@@ -82,6 +85,7 @@ def _shared_lines(role: str, model: ModelSizes, placement: Placement) -> Iterato
     yield Line(f"{role} weights", CPU, model.input_bytes)
     yield Line(f"{role} compute", CPU, buffers.host_compute_bytes(model, placement))
     yield Line(f"{role} output", CPU, buffers.output_bytes(model, placement))
+    yield Line(f"{role} vocabulary", CPU, _vocabulary_bytes(role, model))
 
 
 def overhead_lines(hardware: HardwareReport, used: Sequence[str]) -> Iterator[Line]:
@@ -131,6 +135,11 @@ def _n_copies(model: ModelSizes, placement: Placement) -> int:
     is_async = all(name.startswith(_ASYNC) for name in placement.devices)
     is_whole = placement.n_gpu_layers > len(model.layers)
     return _N_COPIES if is_split and is_async and is_whole else 1
+
+
+def _vocabulary_bytes(role: str, model: ModelSizes) -> int:
+    """Texts and merges in llama.cpp's tables; a draft is loaded without (engine/model.py)."""
+    return model.n_vocab * _VOCABULARY_BYTES_PER_TOKEN if role == "target" else 0
 
 
 def _conversion(placement: Placement, where: str, model: ModelSizes) -> int:
