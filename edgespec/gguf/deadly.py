@@ -26,6 +26,7 @@ from edgespec.gguf.part import (
 from edgespec.gguf.shape import ModelShape
 from edgespec.gguf.tables import (
     COMPUTABLE,
+    DELTA_NETS,
     EQUAL_HEADS,
     F32_SUFFIXES,
     FULL_ROPE,
@@ -37,6 +38,7 @@ from edgespec.gguf.tables import (
 
 _HINT: Final = "get another file of this model: this one was converted wrongly, or is damaged"
 _MMAP_ALIGNMENT: Final = 32
+_MIXERS: Final = ("ssm_conv1d", "attn_qkv", "attn_gate", "ssm_in")
 _MAX_WINDOW: Final = 1 << 24
 _EPSILONS: Final = (
     "attention.layer_norm_rms_epsilon",
@@ -49,12 +51,13 @@ _DIVISORS: Final = ("full_attention_interval", "attention.group_norm_groups", "s
 
 def check_survives(parts: tuple[GgufPart, ...], shape: ModelShape) -> None:
     """Raises: `ModelFileError` with what llama.cpp would die of."""
-    facts = _Facts(parts[0], shape)
+    names = frozenset(tensor.name for part in parts for tensor in part.tensors)
+    facts = _Facts(parts[0], shape, names)
     for part in parts:
         _check_part(part, is_first=part is parts[0])
-    if not any(tensor.name.startswith("blk.") for part in parts for tensor in part.tensors):
+    if not any(name.startswith("blk.") for name in names):
         refuse(parts[0].path, "has no layers: no tensor's name begins with 'blk.'", _HINT)
-    for rule in (_layers, _experts, _heads, _window, _rope, _numbers):
+    for rule in (_layers, _experts, _heads, _window, _delta_nets, _rope, _numbers):
         for what in rule(facts):
             refuse(parts[0].path, what, _HINT)
 
@@ -63,6 +66,8 @@ def check_survives(parts: tuple[GgufPart, ...], shape: ModelShape) -> None:
 class _Facts:
     part: GgufPart
     shape: ModelShape
+    names: frozenset[str]
+    """Of all tensors."""
 
     def key(self, name: str) -> str:
         return f"{self.shape.architecture}.{name}"
@@ -96,11 +101,9 @@ def _unusable(part: GgufPart, tensor: GgufTensor) -> str:
             f"is laid out wrongly: tensor {shown(tensor.name)} lies at "
             f"{part.data_at + tensor.offset:,}, not at a multiple of {_MMAP_ALIGNMENT}"
         )
-    if not tensor.name.endswith((".weight", ".bias")):
-        return ""
     if kind != "F32" and tensor.name.endswith((".bias", *F32_SUFFIXES)):
         return f"stores tensor {shown(tensor.name)} as {kind}, but only F32 works there"
-    if kind not in COMPUTABLE:
+    if tensor.name.endswith(".weight") and kind not in COMPUTABLE:
         return f"stores tensor {shown(tensor.name)} as {kind}, in which nothing is computed"
     return ""
 
@@ -164,6 +167,27 @@ def _window(facts: _Facts) -> Iterator[str]:
         or (array is not None and not array.is_text and not any(facts.part.numbers(key)))
     ):
         yield f"slides a window over {facts.shape.n_window:,} tokens, but in no layer"
+
+
+def _delta_nets(facts: _Facts) -> Iterator[str]:
+    if facts.shape.architecture not in DELTA_NETS:
+        return
+    inner, state = facts.size("ssm.inner_size"), facts.size("ssm.state_size")
+    n_heads, n_groups = facts.size("ssm.time_step_rank"), facts.size("ssm.group_count")
+    if inner != state * n_heads or not n_groups or n_heads % n_groups:
+        yield (
+            f"has recurrent layers of {inner:,} numbers for {n_heads:,} heads of {state:,} in "
+            f"{n_groups:,} groups"
+        )
+    key = facts.key("rope.dimension_sections")
+    array = facts.part.arrays.get(key)
+    sections = facts.part.numbers(key) if array is not None and not array.is_text else ()
+    if not 0 < sum(sections[:3]) <= sum(sections) <= facts.shape.n_head_dim_k:
+        yield f"rotates {sum(sections):,.0f} of {facts.shape.n_head_dim_k} numbers of a key"
+    for layer in range(facts.shape.n_layer):
+        has = {part for part in _MIXERS if f"blk.{layer}.{part}.weight" in facts.names}
+        if "ssm_conv1d" in has and not (has >= {"attn_qkv", "attn_gate"} or "ssm_in" in has):
+            yield f"lacks the input of the recurrent layer {layer}"
 
 
 def _rope(facts: _Facts) -> Iterator[str]:

@@ -140,7 +140,7 @@ F32_SUFFIXES: Final = (
         "rope_freqs.weight",
         "rope_factors_long.weight",
     ),
-    *("rope_factors_short.weight", "sinks.weight"),
+    *("rope_factors_short.weight", "sinks.weight", ".ssm_a", ".ssm_d"),
 )
 """Names of small tensors that have several dimensions in some models, and are F32 in all."""
 
@@ -166,3 +166,5 @@ EQUAL_HEADS: Final = FULL_ROPE | frozenset(
      "qwen4exp", "refact", "spark2_5", "stablelm", "starcoder"}
 )  # fmt: skip
 """Architectures whose graph asserts that keys and values are of one size."""
+DELTA_NETS: Final = frozenset({"qwen35", "qwen35moe", "qwen3next"})
+"""Architectures with gated delta nets: their sizes hang together in ways that llama.cpp asserts."""

@@ -49,14 +49,35 @@ def check_texts(part: GgufPart, kind: str, texts: list[bytes]) -> None:
             )
     names = _distinct(part, texts)
     if kind in _BYTE_FAMILIES:
-        for byte in range(256):
-            if b"<0x%02X>" % byte not in names and bytes([byte]) not in names:
-                refuse(
-                    part.path,
-                    f"has no token for the byte 0x{byte:02X}, and llama.cpp ends the process at "
-                    "the first text that needs it",
-                    _HINT,
-                )
+        written = (b for b in range(256) if not {b"<0x%02X>" % b, bytes([b])}.isdisjoint(names))
+    elif kind == "rwkv":
+        written = (b for name in names if len(name) <= 4 and (b := _rwkv_byte(name)) is not None)
+    else:
+        return
+    missing = set(range(256)).difference(written)
+    if missing:
+        refuse(
+            part.path,
+            f"has no token for the byte 0x{min(missing):02X}, and llama.cpp ends the process or "
+            "never comes back at the first text that needs it",
+            _HINT,
+        )
+
+
+def _rwkv_byte(text: bytes) -> int | None:
+    """The byte that an escaped text stands for; None where it is none or several."""
+    if len(text) == 1:
+        return text[0]
+    if text[:1] == b"\\":
+        named = {b"t": 9, b"n": 10, b"r": 13}
+        if len(text) == 2:
+            return named.get(text[1:], text[1] if text[1:] != b"x" else None)
+        if text[1:2] == b"x" and len(text) == 4:
+            try:
+                return int(text[2:], 16)
+            except ValueError:
+                return None
+    return None
 
 
 def check_ends(

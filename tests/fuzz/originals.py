@@ -7,7 +7,16 @@ import numpy as np
 
 from edgespec.models.pairing import byte_letters
 from tests.fuzz.anatomy import Anatomy, dissect
-from tests.tinygguf import CONTROL, NORMAL, TinyFile, Weights, write_gemma3, write_hybrid
+from tests.tinygguf import (
+    CONTROL,
+    EOS,
+    NORMAL,
+    VOCAB,
+    TinyFile,
+    Weights,
+    write_gemma3,
+    write_hybrid,
+)
 from tests.tinygguf import write_llama as _llama
 from tests.tinygguf import write_mamba as _mamba
 
@@ -49,12 +58,77 @@ def write_qwen3moe(path: Path) -> Path:
     return file.write()
 
 
+def write_qwen3(path: Path) -> Path:
+    """A dense transformer with norms of the heads."""
+    file = TinyFile(path, "qwen3", Weights(0, 0.0), 64)
+    file.describe(n_ctx=512, n_layer=2, n_ff=48)
+    file.add_heads(4, 2)
+    file.meta.add_key_length(16)
+    file.meta.add_value_length(16)
+    _add_vocab_and_ends(file)
+    for layer in range(2):
+        file.add_norm(f"blk.{layer}.attn_norm.weight", 64)
+        file.add_attention(layer, 4, 2)
+        file.add_head_norms(layer, 16)
+        file.add_feed_forward(layer, 48)
+    return file.write()
+
+
+def write_qwen35(path: Path) -> Path:
+    """Gated delta nets, every second layer attention with a gate: Qwen3.5 to 3.8."""
+    n_embd, n_state, n_v_heads, n_groups, n_conv = 64, 16, 4, 2, 4
+    n_key, n_value = n_state * n_groups, n_state * n_v_heads
+    file = TinyFile(path, "qwen35", Weights(0, 0.0), n_embd)
+    file.describe(n_ctx=512, n_layer=2, n_ff=48)
+    file.add_heads(4, 2)
+    file.meta.add_key_length(16)
+    file.meta.add_value_length(16)
+    file.meta.add_rope_dimension_sections([4, 2, 2, 0])
+    file.meta.add_ssm_conv_kernel(n_conv)
+    file.meta.add_ssm_inner_size(n_value)
+    file.meta.add_ssm_state_size(n_state)
+    file.meta.add_ssm_time_step_rank(n_v_heads)
+    file.meta.add_ssm_group_count(n_groups)
+    file.meta.add_full_attention_interval(2)
+    _add_vocab_and_ends(file)
+    for layer in range(2):
+        block = f"blk.{layer}"
+        for norm in ("attn_norm", "post_attention_norm"):
+            file.add_norm(f"{block}.{norm}.weight", n_embd)
+        if layer % 2:
+            file.add_matrix(f"{block}.attn_q", 2 * n_embd, n_embd)
+            file.add_matrix(f"{block}.attn_k", 32, n_embd)
+            file.add_matrix(f"{block}.attn_v", 32, n_embd)
+            file.add_matrix(f"{block}.attn_output", n_embd, n_embd)
+            file.add_head_norms(layer, 16)
+        else:
+            file.add_matrix(f"{block}.attn_qkv", 2 * n_key + n_value, n_embd)
+            file.add_matrix(f"{block}.attn_gate", n_value, n_embd)
+            file.add_matrix(f"{block}.ssm_conv1d", 2 * n_key + n_value, n_conv)
+            file.add_norm(f"{block}.ssm_dt.bias", n_v_heads)
+            file.add_norm(f"{block}.ssm_a", n_v_heads)
+            file.add_matrix(f"{block}.ssm_beta", n_v_heads, n_embd)
+            file.add_matrix(f"{block}.ssm_alpha", n_v_heads, n_embd)
+            file.add_norm(f"{block}.ssm_norm.weight", n_state)
+            file.add_matrix(f"{block}.ssm_out", n_embd, n_value)
+        for name, n_out, n_in in (("gate", 48, 64), ("up", 48, 64), ("down", 64, 48)):
+            file.add_matrix(f"{block}.ffn_{name}", n_out, n_in)
+    return file.write()
+
+
+def _add_vocab_and_ends(file: TinyFile) -> None:
+    file.add_vocab(VOCAB, eos=EOS, add_bos=False, template=None)
+    file.add_ends(VOCAB, 1.5)
+
+
 WRITERS: tuple[Callable[[Path], Path], ...] = (
     _llama,
     write_gemma3,
     write_hybrid,
     _mamba,
     write_qwen3moe,
+    write_qwen3,
+    write_qwen35,
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
 from tests.fuzz.anatomy import Anatomy, Key, number_key, text_key
-from tests.fuzz.originals import dissect, write_qwen3moe
+from tests.fuzz.originals import dissect, write_qwen3moe, write_qwen35
 from tests.tinygguf import write_gemma3, write_hybrid, write_llama
 
 WRITERS = {
@@ -18,6 +18,7 @@ WRITERS = {
     "gemma3": write_gemma3,
     "lfm2": write_hybrid,
     "qwen3moe": write_qwen3moe,
+    "qwen35": write_qwen35,
 }
 
 
@@ -51,6 +52,10 @@ def f32(name: str, value: float) -> Key:
 def flags(name: str, *values: bool) -> Key:
     items = struct.pack(f"<IQ{len(values)}?", 7, len(values), *values)
     return Key(name.encode(), 9, items)
+
+
+def sizes(name: str, *values: int) -> Key:
+    return Key(name.encode(), 9, struct.pack(f"<IQ{len(values)}i", 5, len(values), *values))
 
 
 KEYS: dict[str, tuple[str, Sequence[Key], str]] = {
@@ -95,6 +100,13 @@ KEYS: dict[str, tuple[str, Sequence[Key], str]] = {
         "llama", [f32("llama.attention.layer_norm_rms_epsilon", -1.0)], "is -1.0, not a small"),
     "an epsilon that is no number": (
         "llama", [f32("llama.attention.layer_norm_rms_epsilon", float("nan"))], "is nan"),
+    "a state that is not of its heads": (
+        "qwen35", [u32("qwen35.ssm.inner_size", 31)], "of 31 numbers for 4 heads of 16 in 2"),
+    "heads in no groups": ("qwen35", [u32("qwen35.ssm.group_count", 0)], "in 0 groups"),
+    "sections of nothing": (
+        "qwen35", [sizes("qwen35.rope.dimension_sections", 0, 0, 0, 4)], "rotates 4 of 16"),
+    "sections of too much": (
+        "qwen35", [sizes("qwen35.rope.dimension_sections", 9, 9, 9, 0)], "rotates 27 of 16"),
     "a pattern that is a fraction": (
         "gemma3", [f32("gemma3.attention.sliding_window_pattern", 0.5)], "is no whole number"),
     "attention every 0 layers": (
@@ -155,6 +167,16 @@ def test_header_refuses_a_model_without_layers(tmp_path: Path) -> None:
     entries = tuple(one for one in file.entries if not one.name.startswith(b"blk."))
 
     assert "has no layers" in message(tmp_path, replace(file, entries=entries))
+
+
+@pytest.mark.parametrize("name", [b"blk.0.attn_qkv.weight", b"blk.0.attn_gate.weight"])
+def test_header_refuses_a_recurrent_layer_without_its_input(tmp_path: Path, name: bytes) -> None:
+    file = model(tmp_path, "qwen35")
+    entries = tuple(one for one in file.entries if one.name != name)
+
+    says = message(tmp_path, replace(file, entries=entries))
+
+    assert "lacks the input of the recurrent layer 0" in says
 
 
 def test_header_takes_numbers_that_only_look_odd(tmp_path: Path) -> None:

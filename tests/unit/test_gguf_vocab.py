@@ -117,6 +117,28 @@ def test_check_refuses_a_vocabulary_that_lacks_a_byte(tmp_path: Path, lacks: str
         header.tokens.check()
 
 
+def rwkv_bytes() -> list[bytes]:
+    special = {9: b"\\t", 10: b"\\n", 13: b"\\r", 92: b"\\\\"}
+    return [special.get(b, bytes([b]) if 32 <= b < 127 else b"\\x%02x" % b) for b in range(256)]
+
+
+@pytest.mark.parametrize("lacks", [None, 0, 10, 65, 255])
+def test_check_holds_rwkv_texts_to_all_bytes(tmp_path: Path, lacks: int | None) -> None:
+    texts = [b"<s>", *rwkv_bytes(), b"the", b"\\x41\\x42"]
+    if lacks is not None:
+        texts[1 + lacks] = b"other"
+    items = b"".join(packed_text(text) for text in texts)
+    keys = (text_key("tokenizer.ggml.model", "rwkv"),
+            array_key("tokenizer.ggml.tokens", STRING, len(texts), items))  # fmt: skip
+    tokens = read_header(RawGguf(keys=(*KEYS, *keys)).write(tmp_path / "m.gguf")).tokens
+
+    if lacks is None:
+        tokens.check()
+    else:
+        with pytest.raises(ModelFileError, match=f"no token for the byte 0x{lacks:02X}"):
+            tokens.check()
+
+
 def test_check_takes_a_byte_that_is_a_character_of_its_own(tmp_path: Path) -> None:
     texts = tuple("other" if text == "<0x41>" else text for text in VOCAB.texts)
 
