@@ -14,11 +14,8 @@ from edgespec.chat.controller import ChatController, Turn
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
-from .clipboard import copy
-from .editor import edited
 from .feed import Feed
 from .glyphs import Glyphs
-from .help import HelpScreen
 from .log import ChatLog
 from .prompt import Prompt
 from .shelf import Models
@@ -153,6 +150,8 @@ class ChatActions(Screen[None]):
 
     def action_help(self) -> None:
         """Show keys and commands."""
+        from .help import HelpScreen
+
         self.app.push_screen(HelpScreen())
 
     @work(exclusive=True, group="screen")
@@ -219,6 +218,8 @@ class ChatActions(Screen[None]):
     @work(exclusive=True, group="editor")
     async def action_editor(self) -> None:
         """Write the message in $EDITOR."""
+        from .editor import edited
+
         try:
             with self.app.suspend():
                 text = await asyncio.to_thread(edited, self.prompt.text, dict(os.environ))
@@ -303,5 +304,7 @@ class ChatActions(Screen[None]):
 
     async def copy(self, text: str) -> None:
         """Copy a text, and say by which way."""
+        from .clipboard import copy
+
         said = await asyncio.to_thread(copy, text, self.app.copy_to_clipboard, dict(os.environ))
         self.notify(clean(said), timeout=4, markup=False)

@@ -15,8 +15,8 @@ from textual.screen import Screen
 from edgespec.chat.controller import ChatController
 
 from .glyphs import ASCII, UNICODE, wants_ascii
-from .logs import Recent
 from .palette import entries
+from .recent import Recent
 from .screen import ChatScreen
 from .shelf import Models
 from .terminal import learn_alt_enter, never_fail_to_encode, no_color, tolerant_driver

@@ -9,12 +9,6 @@ from typing import Protocol
 
 from rich._wrap import divide_line
 from textual.content import Content, Span
-from textual.highlight import (
-    ANSIDarkHighlightTheme,
-    ANSILightHighlightTheme,
-    HighlightTheme,
-    highlight,
-)
 
 MAX_HIGHLIGHTED_LINES = 2000
 TAB_SIZE = 4
@@ -25,20 +19,6 @@ CODE = "on $surface"
 MUTED = "$foreground 65%"
 """`$text-muted` is made for stylesheets: in a text it loses its percentage and turns white."""
 INLINE_CODE = "bold $text-secondary"
-_STYLES = {kind: style.replace(" underline", "") for kind, style in HighlightTheme.STYLES.items()}
-
-
-class CodeTheme(HighlightTheme):
-    """Textual's, without its underlines: underlined is what a draft got right."""
-
-    STYLES = _STYLES
-
-
-THEMES: dict[str, type[HighlightTheme]] = {
-    "": CodeTheme,
-    "ansi-dark": ANSIDarkHighlightTheme,
-    "ansi-light": ANSILightHighlightTheme,
-}
 
 
 class Block(Protocol):
@@ -123,7 +103,7 @@ class Rule:
 
 
 class Code:
-    """Lines of code: plain while they grow, highlighted once when `complete` is called.
+    """Lines of code: plain while they grow, highlighted once by `colour`.
 
     Pygments reads the whole text every time, so highlighting each piece would be quadratic.
     """
@@ -155,17 +135,22 @@ class Code:
         if other is not None:
             self._styled, self._theme = other._styled, other._theme
 
-    def complete(self, theme: str = "") -> None:
-        """It grows no more: highlight it, unless it is very long or of no known language."""
-        is_done = self._theme == theme
-        if not self.language or len(self._rows) > MAX_HIGHLIGHTED_LINES or is_done:
-            return
-        self._theme = theme
-        text = self.text.expandtabs(TAB_SIZE)
-        coloured = highlight(text, language=self.language, theme=THEMES[theme])
+    def lacks_colours(self, theme: str) -> bool:
+        """Whether there is a language and no colours of this theme yet."""
+        is_short = len(self._rows) <= MAX_HIGHLIGHTED_LINES
+        return bool(self.language) and is_short and self._theme != theme
+
+    def colour(self, theme: str) -> None:
+        """Highlight it: it grows no more. May run in any thread; a third of a ms for each line."""
+        # Pygments takes 20 ms of CPU to import; the first paint needs none of it.
+        from .colours import coloured_code
+
+        coloured = coloured_code(self.text.expandtabs(TAB_SIZE), self.language, theme)
         rows = coloured.split("\n", allow_blank=True)
+        self._theme = theme
         if len(rows) == len(self._rows):  # else a lexer took lines away: plain is right
-            self._styled, self._made = rows, (0, [])
+            self._styled = rows
+        self._made, self._n_fixed = (0, []), (0, 0)
 
     def lines(self, width: int) -> Sequence[Content]:
         """The lines, folded at the width, on a ground of their own."""

@@ -6,15 +6,17 @@ are appended without reading it again. Knows nothing of widgets.
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from markdown_it.token import Token
 from textual.content import Content
 
 from edgespec.text.clean import CleanStream, clean
 
 from .blocks import Block, Code
 from .glyphs import Glyphs
-from .markdown import blocks_of, parser
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 MAX_LIST_ITEMS = 40
 """Of a longer list only the last items are read again."""
@@ -28,7 +30,6 @@ class Document:
     def __init__(self, glyphs: Glyphs) -> None:
         self._glyphs = glyphs
         self._cleaner = CleanStream()
-        self._is_whole = True
         self.source = ""
         """What was fed, cleaned."""
         self._done: list[Block] = []
@@ -44,29 +45,29 @@ class Document:
     def feed(self, raw: str) -> None:
         """Append a piece."""
         if text := self._cleaner.feed(raw):
-            self._is_whole = False
             self.source += text
             if self._fence is not None:
                 self._extend_fence()
             if self._fence is None:
                 self._read_tail()
 
-    def finish(self, raw: str, theme: str = "") -> None:
+    def finish(self, raw: str) -> None:
         """The whole text, read at once: a tail read alone can look otherwise."""
-        self.source, self._is_whole = clean(raw), True
         before = {(b.language, b.text): b for b in self._done if isinstance(b, Code)}
-        self._done = blocks_of(parser().parse(self.source), self._glyphs)
-        self._tail, self._fence = [], None
+        self.source, self._tail, self._fence, self._is_in_list = clean(raw), [], None, False
+        self._done = []
+        self._done = self._blocks(_parsed(self.source))
         for block in self._done:
             if isinstance(block, Code):
                 block.take_colours(before.get((block.language, block.text)))
-        self.colour(theme)
+        self._made = (0, 0, [])
 
-    def colour(self, theme: str) -> None:
-        """Highlight the code that is complete."""
-        for block in self._done:
-            if isinstance(block, Code):
-                block.complete(theme)
+    def colourless(self, theme: str) -> list[Code]:
+        """The code that grows no more and lacks this theme's colours."""
+        return [b for b in self._done if isinstance(b, Code) and b.lacks_colours(theme)]
+
+    def make_lines_again(self) -> None:
+        """Some block has other lines now."""
         self._made = (0, 0, [])
 
     @property
@@ -87,21 +88,22 @@ class Document:
 
     def _read_tail(self) -> None:
         text = self.source[self._tail_at :]
-        tokens = parser().parse(text)
+        tokens = _parsed(text)
         at, n_before, starts_in_list = _last_start(tokens)
         if n_before:
             self._done += self._blocks(tokens[:n_before])
-            self._complete_last_code()
             self._tail_at += _offset(text, at)
             self._is_in_list = starts_in_list
             text = self.source[self._tail_at :]
-            tokens = parser().parse(text)
+            tokens = _parsed(text)
         self._tail = self._blocks(tokens)
         last = tokens[-1] if tokens else None
         if last is not None and last.type == "fence" and last.level == 0:
             self._open_fence(text, last)
 
-    def _blocks(self, tokens: list[Token]) -> list[Block]:
+    def _blocks(self, tokens: "list[Token]") -> list[Block]:
+        from .markdown import blocks_of
+
         return blocks_of(
             tokens,
             self._glyphs,
@@ -109,7 +111,7 @@ class Document:
             continues_list=self._is_in_list,
         )
 
-    def _open_fence(self, text: str, token: Token) -> None:
+    def _open_fence(self, text: str, token: "Token") -> None:
         """From now on lines are appended to the code, while its fence is open."""
         code = self._tail[-1]
         assert isinstance(code, Code)
@@ -132,10 +134,12 @@ class Document:
         code.extend(self.source[at:])
         self._fence = (sign, code, len(self.source))
 
-    def _complete_last_code(self) -> None:
-        last = self._done[-1] if self._done else None
-        if isinstance(last, Code):
-            last.complete()
+
+def _parsed(text: str) -> "list[Token]":
+    # 25 ms of CPU to import; the first paint needs none of it.
+    from .markdown import parser
+
+    return parser().parse(text)
 
 
 def _closes(line: str, sign: str) -> bool:
@@ -147,7 +151,7 @@ def _closes(line: str, sign: str) -> bool:
     )
 
 
-def _last_start(tokens: list[Token]) -> tuple[int, int, bool]:
+def _last_start(tokens: "list[Token]") -> tuple[int, int, bool]:
     """Line and index of the last top-level block, or of a late item of a long list."""
     starts = [
         (token.map[0], i)

@@ -4,6 +4,8 @@ Pure: from the conversation's state and a width to `Content`. Every signal is a 
 colour only repeats it.
 """
 
+from typing import TYPE_CHECKING
+
 from textual.content import Content
 
 from edgespec.api.types import Description
@@ -11,10 +13,12 @@ from edgespec.chat.controller import ChatController, ContextUsage, LoadProgress,
 from edgespec.chat.turns import Reading, ratio
 from edgespec.events import Stats
 from edgespec.sizes import gigabytes
-from edgespec.store import PullProgress
 from edgespec.text.clean import clean
 
 from .glyphs import Glyphs
+
+if TYPE_CHECKING:
+    from edgespec.store import PullProgress
 
 BAR_WIDTH = 8
 MAX_PIECE = 14
@@ -168,7 +172,7 @@ def prefill(reading: Reading | None, glyphs: Glyphs, what: str = "reading prompt
     return Content(words)
 
 
-def fetching(name: str, progress: PullProgress | None, glyphs: Glyphs) -> Content:
+def fetching(name: str, progress: "PullProgress | None", glyphs: Glyphs) -> Content:
     """`fetching qwen3-14b ▓▓▓░░░░░ 34% · 3.10 of 9.00 GB · 41 MB/s · 2:24 left · from …`."""
     if progress is None:
         return Content(f"{clean(name)}: looking for it{glyphs.ellipsis}")

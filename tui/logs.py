@@ -1,8 +1,6 @@
 """The log of this process: what the engine and the chat wrote, newest at the end."""
 
-from collections import deque
 from collections.abc import Iterable
-from logging import Formatter, Handler, LogRecord
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -10,26 +8,9 @@ from textual.widget import Widget
 from textual.widgets import Log
 
 from edgespec import paths
-from edgespec.text.clean import clean
 
 from .dialog import Dialog
-
-MAX_LINES = 2000
-
-
-class Recent(Handler):
-    """Keeps the last lines of the log."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFormatter(
-            Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s", "%H:%M:%S")
-        )
-        self.lines: deque[str] = deque(maxlen=MAX_LINES)
-
-    def emit(self, record: LogRecord) -> None:
-        """Keep one record; called from any thread."""
-        self.lines.extend(clean(self.format(record)).split("\n"))
+from .recent import MAX_LINES, Recent
 
 
 class LogScreen(Dialog[None]):

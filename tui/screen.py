@@ -21,7 +21,6 @@ from edgespec.text.clean import clean
 from . import keys
 from .actions import ChatActions
 from .feed import Feed
-from .full import FullScreen
 from .glyphs import Glyphs
 from .log import ChatLog
 from .pace import Pace
@@ -112,7 +111,7 @@ class ChatScreen(ChatActions):
                 self.give_back(returned)
             self._refresh_figures()
             self.flush_costs_s.append(pace.drawn())
-            if self.chat.full is not None and not isinstance(self.app.screen, FullScreen):
+            if self.chat.full is not None and self.app.screen is self:
                 self.choose_way_out()
 
     def _refresh_figures(self) -> None:
@@ -247,6 +246,8 @@ class ChatScreen(ChatActions):
     @work(exclusive=True, group="full")
     async def choose_way_out(self) -> None:
         """The context is full: a person says what becomes of the message."""
+        from .full import FullScreen
+
         full = self.chat.full
         assert full is not None
         kind = await self.app.push_screen_wait(FullScreen(full))

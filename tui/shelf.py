@@ -5,19 +5,19 @@ nothing of widgets; loading is the conversation's.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-import psutil
+from typing import TYPE_CHECKING, Protocol
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import ModelChange
 from edgespec.errors import EdgespecError
-from edgespec.models.catalogue import Catalogue, load_catalogue
-from edgespec.models.spec import ModelSpec
 from edgespec.sizes import gigabytes
-from edgespec.store import PullProgress, list_installed, pull
+
+if TYPE_CHECKING:
+    from edgespec.models.catalogue import Catalogue
+    from edgespec.models.spec import ModelSpec
+    from edgespec.store import PullProgress
 
 ROOM = 1.1
 """Weights are not all: a tenth more for the context and what computing needs."""
@@ -28,7 +28,7 @@ AUTO, OFF = "auto", "off"
 class Row:
     """One model as the picker shows it."""
 
-    spec: ModelSpec
+    spec: "ModelSpec"
     is_here: bool
     fits: bool
     verdict: str
@@ -50,7 +50,7 @@ class DraftRow:
 class Pull(Protocol):
     """`edgespec.store.pull`."""
 
-    def __call__(self, spec: ModelSpec, tell: Callable[[PullProgress], None]) -> object:
+    def __call__(self, spec: "ModelSpec", tell: "Callable[[PullProgress], None]") -> object:
         """Fetch a model; an exception in `tell` cancels."""
         ...
 
@@ -63,8 +63,8 @@ class _Cancelled(Exception):
 class Fetch:
     """One model on its way."""
 
-    spec: ModelSpec
-    progress: PullProgress | None = None
+    spec: "ModelSpec"
+    progress: "PullProgress | None" = None
     error: EdgespecError | None = None
     is_done: bool = False
     is_cancelled: bool = False
@@ -75,22 +75,24 @@ class Models:
 
     def __init__(
         self,
-        catalogue: Catalogue | None = None,
+        catalogue: "Catalogue | None" = None,
         *,
-        fetch: Pull = pull,
-        free_bytes: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
+        fetch: Pull | None = None,
+        free_bytes: Callable[[], int] | None = None,
         must_choose: bool = False,
     ) -> None:
         self._catalogue = catalogue
-        self._pull, self._free_bytes = fetch, free_bytes
+        self._pull, self._free_bytes = fetch or _pull, free_bytes or _free_bytes
         self.must_choose = must_choose
         """There is no model yet: a person has to take one."""
         self.fetch: Fetch | None = None
 
     @property
-    def catalogue(self) -> Catalogue:
+    def catalogue(self) -> "Catalogue":
         """Read when it is first needed."""
         if self._catalogue is None:
+            from edgespec.models.catalogue import load_catalogue
+
             self._catalogue = load_catalogue()
         return self._catalogue
 
@@ -102,14 +104,14 @@ class Models:
     def rows(self) -> list[Row]:
         """Models to talk to: those here first, then those that fit, small ones first."""
         specs = [s for s in self.catalogue if s.kind == "model" and not is_draft_only(s)]
-        here = {found.spec.id for found in list_installed(specs)}
+        here = _here(specs)
         free_bytes = self.free_bytes
         rows = [self._row(spec, spec.id in here, free_bytes) for spec in specs]
         return sorted(
             rows, key=lambda row: (not row.is_here, not row.fits, row.spec.planning_bytes or 0)
         )
 
-    def _row(self, spec: ModelSpec, is_here: bool, free_bytes: int) -> Row:
+    def _row(self, spec: "ModelSpec", is_here: bool, free_bytes: int) -> Row:
         size = spec.planning_bytes
         if size is None:
             return Row(spec, is_here, True, "size unknown")
@@ -118,10 +120,10 @@ class Models:
             return Row(spec, is_here, True, "fits")
         return Row(spec, is_here, False, f"needs {gigabytes(needed)}, {gigabytes(free_bytes)} free")
 
-    def drafts(self, target: ModelSpec) -> list[DraftRow]:
+    def drafts(self, target: "ModelSpec") -> list[DraftRow]:
         """Ways to draft for a target, best first; those that cannot be, with the reason."""
         known = self.catalogue.drafts_of(target)
-        here = {found.spec.id for found in list_installed(known)}
+        here = _here(known)
         rows = [
             DraftRow(AUTO, "whatever gains, measured while it answers", True),
             DraftRow(OFF, "plain decoding", True),
@@ -157,7 +159,7 @@ class Models:
             return None
         return progress.done_bytes / progress.total_bytes
 
-    def start(self, spec: ModelSpec) -> Fetch:
+    def start(self, spec: "ModelSpec") -> Fetch:
         """Fetch a model in a thread of its own; the fetch before it must have ended."""
         assert not self.is_fetching, self.fetch
         self.fetch = Fetch(spec)
@@ -173,7 +175,7 @@ class Models:
             self.fetch.is_cancelled = True
 
     def _run(self, fetch: Fetch) -> None:
-        def tell(progress: PullProgress) -> None:
+        def tell(progress: "PullProgress") -> None:
             fetch.progress = progress
             if fetch.is_cancelled:
                 raise _Cancelled
@@ -189,12 +191,33 @@ class Models:
         fetch.is_done = True
 
 
-def is_draft_only(spec: ModelSpec) -> bool:
+# The store brings zipfile and ssl, psutil its own: 70 ms of CPU before the first paint.
+
+
+def _here(specs: "Iterable[ModelSpec]") -> set[str]:
+    from edgespec.store import list_installed
+
+    return {found.spec.id for found in list_installed(specs)}
+
+
+def _pull(spec: "ModelSpec", tell: "Callable[[PullProgress], None]") -> object:
+    from edgespec.store import pull
+
+    return pull(spec, tell)
+
+
+def _free_bytes() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
+def is_draft_only(spec: "ModelSpec") -> bool:
     """Whether a model was made to draft and has nothing to say by itself."""
     return "draft" in spec.id
 
 
-def _why_not(target: ModelSpec, draft: ModelSpec) -> str:
+def _why_not(target: "ModelSpec", draft: "ModelSpec") -> str:
     if draft.vocab != target.vocab:
         return f"another vocabulary: {draft.vocab}, not {target.vocab}"
     if (draft.planning_bytes or 0) >= (target.planning_bytes or 0):
@@ -202,7 +225,7 @@ def _why_not(target: ModelSpec, draft: ModelSpec) -> str:
     return ""
 
 
-def sources(spec: ModelSpec) -> str:
+def sources(spec: "ModelSpec") -> str:
     """Where a model comes from, in the order in which it is tried."""
     return ", else ".join(str(source) for source in spec.sources)
 

@@ -4,6 +4,7 @@ One widget with lines, not a tree: a widget for each paragraph costs a milliseco
 and to lay out, which is what a whole step of a small model takes.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -62,6 +63,7 @@ class TurnView(Widget, can_focus=True):
         self.document = Document(glyphs)
         self._token_lines = TokenLines()
         self._n_fed = 0
+        self._is_colouring = False
         self._said: dict[str, Text] = {}
         self._lines: list[Content] = []
         self._fold_at = -1
@@ -78,16 +80,22 @@ class TurnView(Widget, can_focus=True):
                 self.is_folded = True
             self.document.feed(turn.text[self._n_fed :])
             self._n_fed = len(turn.text)
+            self._colour()
         self._redraw()
 
     def finish(self) -> None:
         """Draw the whole turn, its figures and its error."""
         self.sync()
         self._n_fed = len(self.turn.text)
-        self.document.finish(self.turn.text, self._code_theme())
+        self.document.finish(self.turn.text)
         if self.turn.reasoning and not self.turn.text:
             self.is_folded = False
         self._redraw()
+        self._colour()
+
+    def on_mount(self) -> None:
+        """What was finished before has no colours yet."""
+        self._colour()
 
     def refresh_end(self) -> None:
         """Draw it again: something about the turn changed."""
@@ -222,8 +230,24 @@ class TurnView(Widget, can_focus=True):
     def notify_style_update(self) -> None:
         """Another theme may need other colours for code."""
         super().notify_style_update()
-        if self.is_attached and self.turn.status not in ("queued", "running"):
-            self.document.colour(self._code_theme())
+        self._colour()
+
+    def _colour(self) -> None:
+        """Let a thread highlight the code that is complete."""
+        if self.is_attached and not self._is_colouring:
+            if not self.document.colourless(self._code_theme()):
+                return
+            self._is_colouring = True
+            self.run_worker(self._colour_soon, group="colour")
+
+    async def _colour_soon(self) -> None:
+        try:
+            while codes := self.document.colourless(self._code_theme()):
+                await asyncio.to_thread(codes[0].colour, self._code_theme())
+        finally:
+            self._is_colouring = False
+        self.document.make_lines_again()
+        self._redraw()
 
     def _code_theme(self) -> str:
         if not self.app.native_ansi_color:

@@ -1,18 +1,32 @@
 """What the chat's screen costs, measured with a model that answers at a set speed.
 
-`python -m tests.tui.figures` prints the figures, in about a minute. Each scene runs in a child
-on a terminal of its own, so that what the terminal is sent is paid for; times are CPU times.
+`python -m tests.tui.figures` prints every figure, in about two minutes on a quiet machine; with
+scenes named, only theirs. Each scene runs in a child on a terminal of its own, so that what the
+terminal is sent is paid for. Times are CPU times: those of the screen's thread, and of the whole
+process up to the first paint.
 """
 
+import asyncio
+import fcntl
+import gc
 import json
 import os
 import pty
 import select
 import statistics
+import struct
 import subprocess
 import sys
+import tempfile
+import termios
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.tui.paced import PacedLM
 
 ROOT = Path(__file__).parents[2]
 PROSE = (
@@ -21,121 +35,118 @@ PROSE = (
     "- the second point, a little longer than the first one\n\n"
     "```python\nwhile not done:\n    draft = small.propose(gamma)\n    n = verify(draft)\n```\n\n"
 )
-FENCE = "```python\n{}```\n\nThat is all.\n"
+SAMPLE_TOKENS = 100
 
 
-def _fence(n_lines: int) -> str:
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """An answer, how fast it comes, how often it is given."""
+
+    text: str = ""
+    tokens_per_s: float = 0.0
+    """0: as fast as it is read."""
+    n_turns: int = 1
+
+
+def fence(n_lines: int) -> str:
     lines = (f"value_{i} = compute({i}, other[{i % 7}])  # line {i}\n" for i in range(n_lines))
-    return FENCE.format("".join(lines))
+    return f"```python\n{''.join(lines)}```\n\nThat is all.\n"
+
+
+SCENES = {
+    "paint": Scene(n_turns=0),
+    "idle": Scene(n_turns=0),
+    "prose 40 tok/s": Scene(PROSE * 6, 40),
+    "prose 300 tok/s": Scene(PROSE * 40, 300),
+    "prose 500 tok/s": Scene(PROSE * 60, 500),
+    "fence of 500 lines": Scene(fence(500), 300),
+    "fence of 2000 lines": Scene(fence(2000), 1000),
+    "200 turns": Scene(PROSE, n_turns=200),
+    "10,000 lines": Scene(PROSE * 10, n_turns=100),
+}
 
 
 # In the child
 
 
-def _play(scene: str, path: Path) -> None:
-    import asyncio
-
+def play(name: str, path: Path) -> None:
+    """Run a scene and write its figures."""
     from edgespec.tui.app import EdgespecApp
-    from edgespec.tui.prompt import Prompt
 
     from edgespec.chat.controller import ChatController
     from tests.tui.paced import PacedLM
 
-    text, rate, n_turns = {
-        "paint": ("", 0, 0),
-        "idle": ("", 0, 0),
-        "prose": (PROSE * 16, 300, 1),
-        "prose40": (PROSE * 3, 40, 1),
-        "prose500": (PROSE * 30, 500, 1),
-        "fence": (_fence(500), 300, 1),
-        "fence2000": (_fence(2000), 1000, 1),
-        "turns": (PROSE, 0, 200),
-        "long": (PROSE * 8, 0, 110),
-    }[scene]
-    model = PacedLM(text, rate)
-    chat = ChatController()
+    scene, seen = SCENES[name], dict[str, Any]()
+    model, chat = PacedLM(scene.text, scene.tokens_per_s), ChatController()
+    chat.attach(model)
     app = EdgespecApp(chat)
-    seen: dict[str, object] = {}
 
     async def act() -> None:
-        while not app.screen.query(Prompt):
-            await asyncio.sleep(0.005)
-        screen = app.screen
+        while not (prompts := app.screen.query("#prompt")) or not prompts.first().size.width:
+            await asyncio.sleep(0.001)
         await asyncio.sleep(0)
-        if scene == "idle":
+        seen["cpu until the first paint, ms"] = 1000 * time.process_time()
+        if name == "idle":
             await asyncio.sleep(1)
             before_s = time.thread_time()
             await asyncio.sleep(5)
-            seen["idle_share"] = (time.thread_time() - before_s) / 5
-        costs: list[tuple[float, int]] = []
-        sizes = []
-        for i in range(n_turns):
-            screen.query_one(Prompt).post_message(Prompt.Submitted(f"message {i}"))
-            began_s, mark_s, wall_s, n_seen = (
-                time.thread_time(),
-                time.thread_time(),
-                time.monotonic(),
-                0,
-            )
-            while not (
-                len(chat.turns) > i and chat.turns[i].status == "complete" and screen.feed.is_drawn
-            ):
-                await asyncio.sleep(0.5 if rate else 0.01)
-                n = chat.turns[i].stats.generated_tokens if len(chat.turns) > i else 0
-                if n - n_seen >= 100 or (n > n_seen and chat.turns[i].status == "complete"):
-                    costs.append((time.thread_time() - mark_s, n - n_seen))
-                    mark_s, n_seen = time.thread_time(), n
-            if i % 10 == 9:
-                sizes.append(_rss())
-            seen["share"] = (time.thread_time() - began_s) / (time.monotonic() - wall_s)
-        if rate:
-            seen["ms_per_token"] = 1000 * statistics.median(s / n for s, n in costs)
-            seen["late_s"] = model.streams[0].late_s
-            seen["tokens"] = chat.turns[0].stats.generated_tokens
-        seen["flush_ms"] = [round(1000 * s, 1) for s in sorted(screen.flush_costs_s)[-3:]]
-        seen["n_flushes"] = len(screen.flush_costs_s)
-        if sizes:
-            seen["growth_mb"] = (sizes[-1] - sizes[len(sizes) // 4]) / 1e6
-            seen["rss_mb"] = sizes[-1] / 1e6
-        if scene == "long":
-            before_s = time.thread_time()
-            for _ in range(20):
-                screen.action_scroll("page_up")
-                await asyncio.sleep(0.05)
-            seen["scroll_ms"] = 1000 * (time.thread_time() - before_s) / 20
+            seen["share of a core"] = (time.thread_time() - before_s) / 5
+        if scene.n_turns:
+            await _talk(app, model, scene, seen)
+        if name == "10,000 lines":
+            await _scroll(app, seen)
         app.exit(0)
 
     async def go() -> None:
-        chat.attach(model)
-        task = asyncio.ensure_future(act())
-        await app.run_async()
-        await task
+        await app.run_async(auto_pilot=lambda pilot: act())
 
-    if scene == "paint":
-        _stamp_first_paint(app, seen)
     asyncio.run(go())
     chat.close()
     path.write_text(json.dumps(seen))
 
 
-def _stamp_first_paint(app, seen) -> None:  # type: ignore[no-untyped-def]
-    real = app._display
+async def _talk(app: Any, model: "PacedLM", scene: Scene, seen: dict[str, Any]) -> None:
+    from edgespec.tui.prompt import Prompt
 
-    def display(screen, renderable) -> None:  # type: ignore[no-untyped-def]
-        real(screen, renderable)
-        if (
-            renderable is not None
-            and "first_paint_cpu_ms" not in seen
-            and app.screen.id != "_default"
-        ):
-            seen["first_paint_cpu_ms"] = 1000 * time.process_time()
+    screen, chat, sizes = app.screen, app.chat, []
+    per_token, flushes, lines = [], [], 0
+    began_s, thread_s = time.monotonic(), time.thread_time()
+    for i in range(scene.n_turns):
+        screen.prompt.post_message(Prompt.Submitted(f"message {i}"))
+        mark_s, n_seen = time.thread_time(), 0
+        while not (len(chat.turns) > i and chat.turns[i].status == "complete"
+                   and screen.feed.is_drawn):  # fmt: skip
+            await asyncio.sleep(0.2 if scene.tokens_per_s else 0.01)
+            n = chat.turns[i].stats.generated_tokens if len(chat.turns) > i else 0
+            if n - n_seen >= SAMPLE_TOKENS:
+                per_token.append((time.thread_time() - mark_s) / (n - n_seen))
+                mark_s, n_seen = time.thread_time(), n
+        flushes += screen.flush_costs_s
+        if i % 10 == 9:
+            sizes.append(_resident_bytes())
+    lines = sum(turn.text.count("\n") for turn in chat.turns)
+    spent_s, took_s = time.thread_time() - thread_s, time.monotonic() - began_s
+    seen["lines"], seen["tokens"] = lines, sum(t.stats.generated_tokens for t in chat.turns)
+    seen["share of a core"] = spent_s / took_s
+    seen["ms per token, median"] = 1000 * statistics.median(per_token) if per_token else None
+    seen["flush, ms: median, worst"] = (
+        1000 * statistics.median(flushes),
+        1000 * max(flushes),
+    )
+    seen["answer late by, s"] = model.streams[-1].late_s
+    if len(sizes) > 4:
+        seen["memory grown since turn 50, MB"] = (sizes[-1] - sizes[4]) / 1e6
 
-    app._display = display
+
+async def _scroll(app: Any, seen: dict[str, Any]) -> None:
+    before_s, n = time.thread_time(), 30
+    for _ in range(n):
+        app.screen.action_scroll("page_up")
+        await asyncio.sleep(0.05)
+    seen["a page up, ms"] = 1000 * (time.thread_time() - before_s) / n
 
 
-def _rss() -> int:
-    import gc
-
+def _resident_bytes() -> int:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -144,52 +155,52 @@ def _rss() -> int:
 # In the parent
 
 
-def measured(scene: str, folder: Path) -> dict[str, float]:
+def measured(name: str, folder: Path) -> dict[str, Any]:
     """The figures of one scene, from a child on a terminal."""
-    path = folder / f"{scene}.json"
+    path = folder / "figures.json"
+    path.unlink(missing_ok=True)
     leader, follower = pty.openpty()
-    import fcntl
-    import struct
-    import termios
-
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 34, 120, 0, 0))
     child = subprocess.Popen(
-        [sys.executable, "-m", "tests.tui.figures", "--child", scene, str(path)],
+        [sys.executable, "-m", "tests.tui.figures", "--child", name, str(path)],
         stdin=follower,
         stdout=follower,
         stderr=follower,
         cwd=ROOT,
-        env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+        env={**os.environ, "TERM": "xterm-256color", "EDGESPEC_HOME": str(folder)},
     )
     os.close(follower)
     written = b""
     while child.poll() is None:
         if select.select([leader], [], [], 0.1)[0]:
             try:
-                written += os.read(leader, 65536)
-            except OSError:
+                written = (written + os.read(leader, 65536))[-4000:]
+            except OSError:  # its end: the child has closed the other one
                 break
     child.wait()
-    if not path.exists():
-        print(written[-3000:].decode("utf-8", "replace"))
-    return json.loads(path.read_text())
+    os.close(leader)
+    assert path.exists(), written.decode("utf-8", "replace")
+    figures: dict[str, Any] = json.loads(path.read_text())
+    return figures
+
+
+def main(names: Sequence[str]) -> None:
+    """Print the figures of these scenes, or of all."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or SCENES:
+            print(name, flush=True)
+            for what, figure in measured(name, Path(folder)).items():
+                print(f"  {what:<34}{_shown(figure)}", flush=True)
+
+
+def _shown(figure: object) -> str:
+    if isinstance(figure, list):
+        return ", ".join(map(_shown, figure))
+    return f"{figure:.3g}" if isinstance(figure, float) else str(figure)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
-        _play(sys.argv[2], Path(sys.argv[3]))
+        play(sys.argv[2], Path(sys.argv[3]))
     else:
-        import tempfile
-
-        with tempfile.TemporaryDirectory() as folder:
-            for scene in sys.argv[1:] or [
-                "paint",
-                "idle",
-                "prose40",
-                "prose",
-                "prose500",
-                "fence",
-                "fence2000",
-                "turns",
-            ]:
-                print(scene, measured(scene, Path(folder)))
+        main(sys.argv[1:])

@@ -30,8 +30,6 @@ class PacedStream:
         self._bursts, self._final = bursts, stats
         self._cancelled = threading.Event()
         self.stats = Stats()
-        self.thread_s = 0.0
-        """CPU time of the thread that read the stream."""
         self.late_s = 0.0
         """How far behind its pace the last step was."""
 

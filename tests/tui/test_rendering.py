@@ -2,7 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from edgespec.tui import blocks, lines
+from edgespec.tui import colours, lines
 from edgespec.tui.document import Document
 from edgespec.tui.glyphs import ASCII, UNICODE
 from edgespec.tui.live import Live
@@ -106,13 +106,13 @@ def test_long_line_without_spaces_is_whole() -> None:
 def highlights(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Lines of each text that Pygments was given."""
     seen: list[int] = []
-    real = blocks.highlight
+    real = colours.highlight
 
     def counted(code: str, **how: Any) -> Content:
         seen.append(code.count("\n") + 1)
         return real(code, **how)
 
-    monkeypatch.setattr(blocks, "highlight", counted)
+    monkeypatch.setattr(colours, "highlight", counted)
     return seen
 
 

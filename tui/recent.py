@@ -1,0 +1,23 @@
+"""The last lines of the log, kept in memory for the log screen."""
+
+from collections import deque
+from logging import Formatter, Handler, LogRecord
+
+from edgespec.text.clean import clean
+
+MAX_LINES = 2000
+
+
+class Recent(Handler):
+    """Keeps the last lines of the log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(
+            Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s", "%H:%M:%S")
+        )
+        self.lines: deque[str] = deque(maxlen=MAX_LINES)
+
+    def emit(self, record: LogRecord) -> None:
+        """Keep one record; called from any thread."""
+        self.lines.extend(clean(self.format(record)).split("\n"))
