@@ -5,7 +5,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,10 +18,14 @@ from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
-    from edgespec.api.types import Message
+    from edgespec.api.types import Message, Options
     from edgespec.chat.controller import ChatController
     from edgespec.history.library import Library
     from edgespec.history.records import SavedChat
+
+
+_SAID_OTHERWISE = ("reproducible", "logit_bias")
+"""Of sampling: what is a switch, and what is no flag."""
 
 
 @click.command()
@@ -105,8 +109,8 @@ def _chat(
         flags = replace(flags, target=_known_model(saved.chat.target))
     picked = None if can_choose and has_nothing(flags) else pick(flags, screen)
     shelf = ModelShelf(doors, flags, picked)
+    advice = picked.advice(flags.think) if picked is not None else {}
     chat = ChatController(
-        flags.options(picked.advice(flags.think) if picked is not None else {}),
         system=flags.system,
         journal=Keeper(library.path) if is_kept and not flags.private else None,
         library=library,
@@ -115,6 +119,7 @@ def _chat(
     if saved is not None:
         chat.chats.open(saved.chat.id)
         chat.conversation.system = flags.system or chat.conversation.system
+    chat.options = _options(flags, advice, saved.chat.settings if saved is not None else {})
     # Loading has a thread of its own: Ctrl-C cannot reach through native code.
     if picked is not None:
         chat.load(shelf.open_first())
@@ -133,6 +138,7 @@ def _loaded(screen: Screen, chat: "ChatController") -> "Iterator[ChatController]
         yield chat
     finally:
         chat.close()
+        _tell_unsaved(screen, chat)
 
 
 def _saved(library: "Library", flags: Flags) -> "SavedChat | None":
@@ -144,6 +150,28 @@ def _saved(library: "Library", flags: Flags) -> "SavedChat | None":
     if flags.resume:
         return library.load(flags.resume)
     return library.last() if flags.is_continued else None
+
+
+def _options(flags: Flags, advice: dict[str, float], settings: dict[str, Any]) -> "Options":
+    """The request: what was said now, else how the chat was held, else the publisher's advice."""
+    from edgespec.api.types import Options
+    from edgespec.chat.conversation import with_settings
+
+    kept = with_settings(Options(), settings)
+    if settings:
+        shaping = asdict(kept.sampling)
+        advice = {name: shaping[name] for name in shaping if name not in _SAID_OTHERWISE}
+    said = flags.options(advice)
+    is_reproducible = flags.reproducible or kept.sampling.reproducible
+    return replace(
+        said,
+        sampling=replace(said.sampling, reproducible=is_reproducible),
+        max_tokens=said.max_tokens if flags.max_tokens is not None else kept.max_tokens,
+        stop=said.stop or kept.stop,
+        drafter=said.drafter or kept.drafter,
+        draft_len=said.draft_len or kept.draft_len,
+        think=said.think if flags.think is not None else kept.think,
+    )
 
 
 def _known_model(name: str) -> str | None:
@@ -170,7 +198,15 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
 
     can_color = not flags.no_color and not os.environ.get("NO_COLOR")
     code: int = run_chat(chat, can_color=can_color)
+    _tell_unsaved(screen, chat)
     return code
+
+
+def _tell_unsaved(screen: Screen, chat: "ChatController") -> None:
+    """The last words of a chat that could not be saved: where its text is."""
+    state = chat.chats.state
+    if state.word == "UNSAVED" and chat.turns:
+        screen.note(f"not saved: {state.note}")
 
 
 def _thinking_notice(chat: "ChatController") -> str:

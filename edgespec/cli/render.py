@@ -34,7 +34,7 @@ class Screen:
                 stream.reconfigure(errors="backslashreplace")
         self._held = ""
         self._cleaner = CleanStream()
-        self._has_status = False
+        self._has_status, self._status = False, ""
         self._lock = threading.RLock()
 
     @property
@@ -82,11 +82,13 @@ class Screen:
         """A line that the next output replaces; only where a person watches stderr."""
         if not self.is_err_terminal or os.environ.get("TERM") == "dumb":
             return
-        width = shutil.get_terminal_size().columns
+        line = clean(text)[: shutil.get_terminal_size().columns - 1]
         with self._lock:
+            if self._has_status and line == self._status:
+                return
             self.clear_status()
-            self._has_status = True  # first: a signal may cut off what follows
-            _write(self._err, clean(text)[: width - 1])
+            self._has_status, self._status = True, line  # first: a signal may cut off what follows
+            _write(self._err, line)
 
     def clear_status(self) -> None:
         """Take the status line away: before others write to the terminal, and at the end."""

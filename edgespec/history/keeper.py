@@ -214,14 +214,18 @@ class Keeper:
         return self._store
 
     def _fail(self, batch: _Unwritten, error: HistoryError) -> None:
-        logger.warning("the history was not written: %s", error.message)
+        logger.info("the history was not written: %s", error.message)
         with self._changed:  # what came meanwhile is newer
             self._new.chats = {**batch.chats, **self._new.chats}
             self._new.turns = {**batch.turns, **self._new.turns}
             self._new.gone |= batch.gone - set(self._new.turns)
             self._retry_at_s = time.monotonic() + self._every_s
             unwritten = self._unwritten()
-        kept = self._fallback.write(unwritten) if unwritten else "nothing is unsaved yet"
+        kept = (
+            self._fallback.write(unwritten)
+            if unwritten
+            else "this chat goes into a file of its own"
+        )
         self._say(SaveState("UNSAVED", f"{error.message}; {kept}"))
 
     def _unwritten(self) -> list[SavedChat]:

@@ -2,14 +2,18 @@
 
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from edgespec.history.library import Library, history_path
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, str(Path(__file__).with_name("scripted_main.py")))
@@ -159,6 +163,75 @@ def in_terminal(
         code = process.wait()
     os.close(ours)
     return code, shown.decode().replace("\r\n", "\n")
+
+
+def test_kill_in_an_answer_leaves_prompt_and_partial_text_to_continue(gguf: str) -> None:
+    with started("-m", gguf, "--plain", **HOLD_AFTER_A_WORD) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"Hi\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while not (history_path().exists() and Library().search("four")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+
+    ended = subprocess.run(
+        [*COMMAND, "-m", gguf, "--plain", "--continue"],
+        stdin=subprocess.DEVNULL,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+
+    assert "you: Hi\n\none two three four\n[stopped]\n" in ended.stderr
+    assert Library().check() == []
+
+
+def test_interrupt_at_the_prompt_keeps_the_line_and_the_second_one_leaves(gguf: str) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "-m", gguf, "--plain"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(SCRIPT_TEXT="Hello."),
+    )
+    os.close(theirs)
+
+    screen = Shown(ours)
+    screen.until("you> ")
+    os.write(ours, b"half typed")
+    screen.until("half typed")
+    process.send_signal(signal.SIGINT)
+    screen.until("you> ")
+    os.write(ours, b"\x1b[A\n")  # Up, Enter
+    screen.until("Hello.")
+    for _ in range(2):
+        screen.until("you> ")
+        process.send_signal(signal.SIGINT)
+
+    assert process.wait() == 130
+    os.close(ours)
+    assert screen.text.count("cleared; Up brings it back, Ctrl-C again leaves") == 2
+    assert [turn.prompt for turn in Library().last().turns] == ["half typed"]
+
+
+class Shown:
+    """What a terminal shows, read step by step."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._at = 0
+        self.text = ""
+
+    def until(self, words: str) -> None:
+        """Wait for `words` after those waited for before."""
+        while (found := self.text.find(words, self._at)) < 0:
+            is_ready, _, _ = select.select([self._terminal], [], [], 30)
+            assert is_ready, self.text
+            self.text += os.read(self._terminal, 4096).decode()
+        self._at = found + len(words)
 
 
 def test_dumb_terminal_gets_the_line_chat_without_escapes(gguf: str) -> None:
