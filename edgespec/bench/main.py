@@ -14,7 +14,7 @@ from edgespec.bench.conditions import Conditions, look
 from edgespec.bench.energy import Rapl
 from edgespec.bench.measure import OURS, PLAIN, Cell, Field, Plan, fitting, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
-from edgespec.bench.ours import OurEngine
+from edgespec.bench.ours import OurEngine, parted
 from edgespec.bench.peers.find import Found, PeerWish
 from edgespec.bench.peers.find import find as find_peers
 from edgespec.bench.peers.types import Build, PeerInputs
@@ -66,7 +66,8 @@ def chosen(names: Sequence[str], has_draft: bool) -> tuple[str, ...]:
     if not names:
         built = (name for name in DRAFTERS if has_draft or not find(name).needs_draft_model)
         return (*built, AUTO)
-    for name in names:
+    for arm in names:
+        name, _ = parted(arm)
         if name != AUTO and find(name).needs_draft_model and not has_draft:
             raise UsageError(
                 f"the drafter {name!r} needs a draft model", hint="name one with --draft"
@@ -210,7 +211,8 @@ def _is_deterministic(name: str) -> bool:
 
     What "auto" takes is not known here, and other engines draw other numbers.
     """
-    return name in DRAFTERS and not find(name).needs_draft_model
+    drafter = name.partition(":")[0]
+    return drafter in DRAFTERS and not find(drafter).needs_draft_model
 
 
 def _divergences(rig: Rig, plan: Plan, cells: Sequence[Cell]) -> list[Divergence]:

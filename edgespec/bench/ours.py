@@ -8,6 +8,7 @@ from typing import Protocol
 from edgespec.api.types import LanguageModel, Options
 from edgespec.bench.measure import OURS, PLAIN, Ask, Reading, Run
 from edgespec.bench.suite import BenchPrompt
+from edgespec.errors import UsageError
 from edgespec.events import PromptProgress, Round, Step
 
 
@@ -31,6 +32,19 @@ class Host(Protocol):
     def forget_draft(self) -> None:
         """Empty the draft model's cache."""
         ...
+
+
+def parted(arm: str) -> tuple[str, int | None]:
+    """An arm's drafter and its draft length: "suffix" chooses at each step, "suffix:7" never.
+
+    Raises: `UsageError` for a length that is no number from 1 on.
+    """
+    drafter, colon, said = arm.partition(":")
+    if not colon:
+        return drafter, None
+    if not said.isdecimal() or int(said) < 1:
+        raise UsageError(f"{arm!r} has no draft length", hint=f"for example {drafter}:7")
+    return drafter, int(said)
 
 
 class OurEngine:
@@ -91,7 +105,8 @@ class OurEngine:
         steps: list[Step] = []
         arrivals: list[tuple[float, int]] = []
         start_s = clock() if began_s is None else began_s
-        options = Options(ask.sampling, ask.max_tokens, drafter=arm)
+        drafter, draft_len = parted(arm)
+        options = Options(ask.sampling, ask.max_tokens, drafter=drafter, draft_len=draft_len)
         with self._host.model.chat(ask.prompt.messages, options) as stream:
             for event in stream:
                 if isinstance(event, PromptProgress) and began_s is None:

@@ -27,10 +27,10 @@ class Rig:
     def __init__(self, loaded: Loaded, progress: Callable[[str, float], None]) -> None:
         """Take ownership of `loaded`."""
         self._loaded = loaded
-        costs = measured(loaded, partial(progress, PHASE))
-        assert isinstance(costs.target, PassCosts), costs
-        self.pass_costs = costs.target
-        """What draft lengths are chosen by, before answers correct it."""
+        self.costs = costs = measured(loaded, partial(progress, PHASE))
+        """What drafts are chosen by, before answers correct it."""
+        self.pass_costs: PassCosts = costs.target
+        """Of the target."""
         self.draft_pass_s = costs.draft_s
         """A draft model's pass over one row; None without one."""
         self.model = LoadedModel(loaded, "auto", costs.live())
@@ -139,6 +139,10 @@ class Rig:
         if token is None:
             return ""
         return self._loaded.target.vocab.piece(token, special=True).decode("utf-8", "replace")
+
+    def is_eog(self, token: int) -> bool:
+        """Whether a token ends an answer."""
+        return self._loaded.target.vocab.is_eog(token)
 
     def close(self) -> None:
         """Free everything; idempotent."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from edgespec.bench.result import Result
     from edgespec.bench.score import Score
     from edgespec.bench.suite import BenchPrompt
+    from edgespec.cli.render import Screen
 
 _QUICK_TOKENS = 32
 _QUICK_SUITE = "short"
@@ -52,6 +53,9 @@ class _Flags:
     json_file: Path | None
     markdown: Path | None
     plots: Path | None
+    record: Path | None
+    with_text: bool
+    replay: Path | None
 
 
 @click.group(invoke_without_command=True)
@@ -85,6 +89,11 @@ class _Flags:
 @click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")
 @click.option("--markdown", type=_OUT, metavar="FILE", help="The report as Markdown.")
 @click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Plots as SVG and PNG.")
+@click.option("--record", type=_OUT, metavar="FILE",
+              help="Instead: write what every drafter would have proposed.")  # fmt: skip
+@click.option("--with-text", is_flag=True, help="Record the tokens too; else no text is kept.")
+@click.option("--replay", type=_IN, metavar="FILE",
+              help="Instead: compare policies on a recording; needs no model.")  # fmt: skip
 @log_flags
 @click.pass_context
 def bench(ctx: click.Context, /, **said: Any) -> int | None:
@@ -95,10 +104,14 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     if ctx.invoked_subcommand is not None:
         return None
     flags, shared = _Flags(**said), ctx.obj
+    if flags.replay is not None:
+        return _replay(shared.screen, flags.replay)
     if flags.target is None:
         raise UsageError("which model is to be measured?", hint="edgespec bench --target MODEL")
     _check_places(flags)
     wish, prompts = _wish(flags), _prompts(flags)
+    if flags.record is not None:
+        return _record(shared.screen, flags, wish, prompts, flags.record)
     from edgespec.bench.main import Ears, run
     from edgespec.bench.report import score_line
     from edgespec.cli.wording import loading_line
@@ -122,9 +135,42 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     return 0 if result.is_lossless else 1
 
 
+def _replay(screen: "Screen", file: Path) -> int:
+    """Compare policies on a recording."""
+    from edgespec.replay.table import compare, lines
+    from edgespec.replay.trace import read
+
+    recording = read(file)
+    result = compare(recording.traces, recording.costs, screen.status)
+    for line in lines(result):
+        screen.line(line)
+    return 0
+
+
+def _record(
+    screen: "Screen", flags: _Flags, wish: "Wish", prompts: "tuple[BenchPrompt, ...]", file: Path
+) -> int:
+    """Write what each drafter would have proposed."""
+    from edgespec.cli.wording import loading_line
+    from edgespec.replay.record import record
+    from edgespec.replay.trace import write
+
+    plan = _plan(flags, prompts, has_draft=wish.draft is not None)
+    recording = record(
+        wish,
+        plan,
+        progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
+        tell=screen.status,
+        with_tokens=flags.with_text,
+    )
+    write(recording, file)
+    screen.note(f"{len(recording.traces)} answers in {file}; edgespec bench --replay {file}")
+    return 0
+
+
 def _check_places(flags: _Flags) -> None:
     """Raises: `UsageError` before anything is measured, for what could not be kept afterwards."""
-    for file in (flags.json_file, flags.markdown):
+    for file in (flags.json_file, flags.markdown, flags.record):
         if file is not None and not file.parent.is_dir():
             raise UsageError(f"{file.parent} is not a folder", hint="--json - prints to stdout")
     if flags.plots is not None:

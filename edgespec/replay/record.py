@@ -1,0 +1,161 @@
+"""Recording: answers decoded plainly, and at each position what every drafter would have proposed.
+
+A draft model is asked along the answer, token by token. Given the answer so far, whether its token
+is accepted is one event per position (arXiv 2211.17192; given the emitted token y, with probability
+min(1, q(y) / p(y))), so one walk tells all drafts of any length and from any position. Behind a
+token that is refused it goes on by itself for some tokens, for what a policy sees of its
+confidence.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+import numpy as np
+
+from edgespec.bench.main import Wish
+from edgespec.bench.measure import Plan
+from edgespec.bench.rig import Rig
+from edgespec.control.costs import LONGEST
+from edgespec.core import Dist, Sampling, Tokens
+from edgespec.drafters import DRAFTERS, DrafterInputs, create, find
+from edgespec.drafters.arms import Free
+from edgespec.drafters.model import ModelDrafter, fitted, top_probability
+from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace
+from edgespec.sampling.sampler import RequestSampler
+
+_MAX_TOKENS = 200
+_ASTRAY = 5
+"""Tokens that a draft model goes on for behind one that is refused."""
+_SEED = 7
+
+
+def record(
+    wish: Wish,
+    plan: Plan,
+    *,
+    progress: Callable[[str, float], None],
+    tell: Callable[[str], None],
+    with_tokens: bool = False,
+) -> Recording:
+    """Record every prompt of the plan at every temperature. Raises: as loading does."""
+    rig = Rig.load(wish.target, wish.draft, wish.n_threads, progress)
+    try:
+        traces = []
+        for prompt in plan.prompts:
+            tokens = rig.tokens_of(prompt)
+            for temperature in plan.temperatures:
+                tell(f"recording {prompt.name} at temperature {temperature:g}")
+                walk = _Walk(rig, temperature)
+                n_most = min(plan.max_tokens or _MAX_TOKENS, rig.target.n_ctx - len(tokens) - 1)
+                answer, paid = walk.answer(tokens, n_most)
+                traces.append(
+                    Trace(
+                        prompt.name,
+                        temperature,
+                        len(tokens),
+                        len(answer),
+                        proposals(tokens, answer, rig.is_eog, rig.target.n_vocab),
+                        paid,
+                        (*tokens.tolist(), *answer) if with_tokens else None,
+                    )
+                )
+        about = rig.model.description
+        return Recording(about.target, about.draft, rig.costs, tuple(traces))
+    finally:
+        rig.close()
+
+
+def proposals(
+    prompt: Tokens, answer: Sequence[int], is_eog: Callable[[int], bool], n_vocab: int
+) -> dict[str, tuple[Proposal, ...]]:
+    """What every drafter that costs no pass would have proposed, for each position."""
+    found = {}
+    inputs = DrafterInputs(n_vocab, is_eog)
+    whole = np.array([*prompt, *answer], np.int32)
+    sampler = RequestSampler(Sampling(), n_vocab)
+    for name in DRAFTERS:
+        drafter = None if find(name).needs_draft_model else create(name, inputs)
+        if not isinstance(drafter, Free):
+            continue
+        proposed = []
+        for at in range(len(answer)):
+            context = whole[: len(prompt) + at]
+            buckets = tuple(islice(drafter.outlook(context, _unheard), LONGEST))
+            draft = drafter.draft(context, LONGEST, sampler).tokens
+            proposed.append(Proposal(buckets, _common(draft, answer[at:])))
+        found[name] = tuple(proposed)
+    return found
+
+
+class _Walk:
+    """One answer of the target, with its draft model beside it."""
+
+    def __init__(self, rig: Rig, temperature: float) -> None:
+        self._rig = rig
+        shaping = Sampling(temperature=temperature, seed=_SEED)
+        self._sampler = RequestSampler(shaping, rig.target.n_vocab)
+        self._coin = np.random.default_rng(_SEED)
+
+    def answer(self, prompt: Tokens, n_most: int) -> tuple[list[int], dict[str, PaidTrace]]:
+        """The answer, and what the draft model would have drafted."""
+        context, rig = prompt, self._rig
+        accepted: list[bool] = []
+        confidence: list[float] = []
+        astray: dict[int, tuple[float, ...]] = {}
+        while len(context) < len(prompt) + n_most:
+            p = self._sampler.dist(rig.target.forward(context, n_logits=1)[0], context)
+            token = self._sampler.draw(p, len(context))
+            if rig.draft is not None:
+                q, sure = self._drafted(context)
+                confidence.append(sure)
+                accepted.append(self._is_accepted(p, q, token))
+                if not accepted[-1]:
+                    astray[len(accepted) - 1] = self._astray(context, self._refused(p, q))
+            context = np.append(context, np.int32(token))
+            if rig.is_eog(token):
+                break
+        paid = PaidTrace(tuple(accepted), tuple(confidence), astray)
+        answer = context[len(prompt) :].tolist()
+        return answer, {} if rig.draft is None else {ModelDrafter.name: paid}
+
+    def _drafted(self, context: Tokens) -> tuple[Dist, float]:
+        draft = self._rig.draft
+        assert draft is not None, "a draft model was loaded"
+        row = fitted(draft.forward(context, n_logits=1)[0], self._rig.target.n_vocab)
+        q = self._sampler.dist(row, context)
+        return q, round(top_probability(row, q), 3)
+
+    def _is_accepted(self, p: Dist, q: Dist, token: int) -> bool:
+        """Whether the draft's token would have been accepted, given that `token` was emitted."""
+        if len(q.ids) == 1:
+            return int(q.ids[0]) == token
+        return bool(self._coin.random() * p.prob(token) < q.prob(token))
+
+    def _refused(self, p: Dist, q: Dist) -> int:
+        """The token that was refused: drawn from what q has beyond p."""
+        beyond = np.maximum(q.probs - p.probs_of(q.ids), 0)
+        if len(q.ids) == 1 or beyond.sum() == 0:
+            return int(q.ids[0])
+        return Dist(q.ids, beyond / beyond.sum()).draw(self._coin.random())
+
+    def _astray(self, context: Tokens, token: int) -> tuple[float, ...]:
+        """How sure the draft model would have been of the tokens behind a refused one."""
+        sure: list[float] = []
+        for _ in range(_ASTRAY):
+            if self._rig.is_eog(token):
+                break
+            context = np.append(context, np.int32(token))
+            q, confidence = self._drafted(context)
+            sure.append(confidence)
+            token = self._sampler.draw_draft(q, len(context))
+        return tuple(sure)
+
+
+def _common(draft: Sequence[int], answer: Sequence[int]) -> int:
+    pairs = enumerate(zip(draft, answer, strict=False))
+    differs = (i for i, (mine, theirs) in pairs if mine != theirs)
+    return next(differs, min(len(draft), len(answer)))
+
+
+def _unheard(bucket: int, is_hit: bool) -> None:
+    """Nothing is learned."""
