@@ -47,9 +47,9 @@ def output_bytes(model: ModelSizes, placement: Placement) -> int:
 
 
 def compute_bytes(model: ModelSizes, placement: Placement, *, is_last: bool) -> int:
-    """The compute buffer of a device that holds layers; the last one also makes the logits."""
+    """The compute buffer of the CPU that holds all layers; a last part also makes the logits."""
     n = _n_rows(placement)
-    mask = _mask_bytes(model, placement)
+    mask = mask_bytes(model, placement)
     moments = [
         mask + n * _F32 * _feed_forward_width(model, placement),
         mask + n * _F32 * _attention_width(model, placement),
@@ -57,13 +57,22 @@ def compute_bytes(model: ModelSizes, placement: Placement, *, is_last: bool) -> 
     ]
     if is_last:
         n_logits = min(n, placement.max_logits)
-        moments.append(n_logits * model.n_vocab * _F32 + n * model.n_embd * _F32 + mask // 2)
+        moments.append(n_logits * model.n_vocab * _F32 + hidden_bytes(model, placement) + mask // 2)
     return max(moments)
 
 
-def host_compute_bytes(model: ModelSizes, placement: Placement) -> int:
-    """What the CPU computes with where all layers lie elsewhere: inputs only."""
-    return _mask_bytes(model, placement) + _n_rows(placement) * model.n_embd * _F32
+def mask_bytes(model: ModelSizes, placement: Placement) -> int:
+    """Which cell each row may see: one mask for whole contexts, one for windows."""
+    has_full = any(layer.n_embd_k and not layer.window for layer in model.layers)
+    window = max((layer.window for layer in model.layers if layer.n_embd_k), default=0)
+    n = n_cells(placement.n_ctx) if has_full else 0
+    n += n_window_cells(window, placement) if window else 0
+    return _n_rows(placement) * n * (_F16 if placement.flash_attention else _F32)
+
+
+def hidden_bytes(model: ModelSizes, placement: Placement) -> int:
+    """What passes from layer to layer: a batch of embeddings."""
+    return _n_rows(placement) * model.n_embd * _F32
 
 
 def _n_rows(placement: Placement) -> int:
@@ -73,15 +82,6 @@ def _n_rows(placement: Placement) -> int:
 def _row_bytes(layer: LayerSizes, kv_type: KvType) -> int:
     kind = _KV_TYPES[kv_type]
     return (layer.n_embd_k + layer.n_embd_v) * kind.block_bytes // kind.block
-
-
-def _mask_bytes(model: ModelSizes, placement: Placement) -> int:
-    """Which cell each row may see: one mask for whole contexts, one for windows."""
-    has_full = any(layer.n_embd_k and not layer.window for layer in model.layers)
-    window = max((layer.window for layer in model.layers if layer.n_embd_k), default=0)
-    n = n_cells(placement.n_ctx) if has_full else 0
-    n += n_window_cells(window, placement) if window else 0
-    return _n_rows(placement) * n * (_F16 if placement.flash_attention else _F32)
 
 
 def _feed_forward_width(model: ModelSizes, placement: Placement) -> int:

@@ -15,8 +15,9 @@ from edgespec.plan import buffers
 from edgespec.plan.types import Line, ModelSizes, Placement
 
 CPU: Final = "CPU"
-_ASYNC: Final = ("CUDA", "ROCm", "Vulkan", "SYCL")
-"""Backends with which llama.cpp keeps several passes in flight, each with inputs of its own."""
+_REMOTE: Final = "RPC"
+_ASYNC: Final = ("CUDA", "ROCm", "Vulkan", "SYCL", _REMOTE)
+"""Backends that can compute one pass while they take in the next."""
 _N_COPIES: Final = 4
 _PARTLY: Final = ("CUDA", "ROCm")
 """Backends that turn a quantised cache into half precision to read a prompt."""
@@ -83,7 +84,7 @@ def _shared_lines(role: str, model: ModelSizes, placement: Placement) -> Iterato
         yield from (Line(f"{role} {what}", where, round(n * share)) for what, n in parts if n)
         yield Line(f"{role} compute", where, compute)
     yield Line(f"{role} weights", CPU, model.input_bytes)
-    yield Line(f"{role} compute", CPU, buffers.host_compute_bytes(model, placement))
+    yield Line(f"{role} compute", CPU, _host_compute(model, placement))
     yield Line(f"{role} output", CPU, buffers.output_bytes(model, placement))
     yield Line(f"{role} vocabulary", CPU, _vocabulary_bytes(role, model))
 
@@ -117,24 +118,36 @@ def _weights(model: ModelSizes, places: Sequence[str], where: str) -> int:
 
 
 def _compute(model: ModelSizes, placement: Placement, places: Sequence[str], where: str) -> int:
-    n_copies = _n_copies(model, placement)
-    inputs = buffers.host_compute_bytes(model, placement)
-    if where not in places:
-        return inputs * n_copies if where == CPU else 0
-    total = buffers.compute_bytes(model, placement, is_last=places[-1] == where)
+    """The compute buffer of one place, with the copies that cross between places."""
+    is_last = places[-1] == where
     if where == CPU:
-        return total
-    total += inputs * (n_copies - 1)
-    if CPU in places:  # long batches are computed here with weights copied over, one at a time
-        total += model.largest_bytes
+        if where in places:
+            return buffers.compute_bytes(model, placement, is_last=is_last)
+        return _host_compute(model, placement)
+    if where not in places:
+        return 0
+    mask, hidden = (f(model, placement) for f in (buffers.mask_bytes, buffers.hidden_bytes))
+    total = buffers.compute_bytes(model, placement, is_last=is_last) - hidden
+    if _is_pipelined(model, placement):
+        is_first = where == placement.devices[0]
+        total += (_N_COPIES - 1) * mask + _N_COPIES * hidden * (1 if is_first else 2)
+    if CPU in places and not where.startswith(_REMOTE):
+        total += model.largest_bytes  # of the CPU's layers, for long batches, one at a time
     return total
 
 
-def _n_copies(model: ModelSizes, placement: Placement) -> int:
+def _host_compute(model: ModelSizes, placement: Placement) -> int:
+    """What the CPU computes with where all layers lie elsewhere: inputs, and their copies."""
+    mask, hidden = (f(model, placement) for f in (buffers.mask_bytes, buffers.hidden_bytes))
+    n_copies = _N_COPIES if _is_pipelined(model, placement) else 1
+    return n_copies * (mask + hidden) + hidden
+
+
+def _is_pipelined(model: ModelSizes, placement: Placement) -> bool:
+    """Whether llama.cpp keeps several passes in flight, each with inputs of its own."""
     is_split = placement.split_mode == "layer" and len(placement.devices) > 1
     is_async = all(name.startswith(_ASYNC) for name in placement.devices)
-    is_whole = placement.n_gpu_layers > len(model.layers)
-    return _N_COPIES if is_split and is_async and is_whole else 1
+    return is_split and is_async and placement.n_gpu_layers > len(model.layers)
 
 
 def _vocabulary_bytes(role: str, model: ModelSizes) -> int:
