@@ -10,6 +10,7 @@ from pathlib import Path
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, IncompatibleDraft, ModelNotFound, UsageError
 from edgespec.gguf.header import GgufHeader, read_header
+from edgespec.gguf.tables import FUZZED
 from edgespec.models.pairing import check_pair
 
 _log = logging.getLogger(__name__)
@@ -27,6 +28,9 @@ class Files:
     """Why there is no draft although "auto" looked for one; empty otherwise."""
     others: tuple["Files", ...] = ()
     """The same target with other drafts that are here and fit, for when memory is short."""
+    strange: tuple[str, ...] = ()
+    """Names of files that nobody vouches for: neither a pinned hash, nor an architecture whose
+    headers were fuzzed. What llama.cpp does with them is to be tried in another process."""
 
 
 def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Files:
@@ -42,7 +46,8 @@ def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Fi
             f"the drafter {drafter!r} needs a draft model", hint="name one with --draft"
         )
     path, target_id, advised = _located(target)
-    alone = Files(_checked_header(path), target_id)
+    header = _checked_header(path)
+    alone = Files(header, target_id, strange=_strange(header, target))
     if draft == "auto":
         is_wanted = needs_draft or drafter == "auto"
         return _with_advised(alone, advised, needs_draft) if is_wanted else alone
@@ -59,7 +64,20 @@ def _with(alone: Files, draft: str | Path) -> Files:
             f"{draft_id} cannot draft for {alone.target_id}: {report.reason}",
             hint="leave --draft away, or --drafter suffix needs no draft model",
         )
-    return Files(alone.target, alone.target_id, header, draft_id)
+    strange = (*alone.strange, *_strange(header, draft))
+    return Files(alone.target, alone.target_id, header, draft_id, strange=strange)
+
+
+def _strange(header: GgufHeader, name: str | Path) -> tuple[str, ...]:
+    from edgespec.models.catalogue import load_catalogue
+
+    if header.architecture in FUZZED:
+        return ()
+    try:
+        is_pinned = bool(load_catalogue().find(str(name))[0].sha256)
+    except ModelNotFound:
+        is_pinned = False
+    return () if is_pinned else (header.path.name,)
 
 
 def _with_advised(alone: Files, advised: tuple[str, ...], needs_draft: bool) -> Files:
@@ -80,7 +98,7 @@ def _with_advised(alone: Files, advised: tuple[str, ...], needs_draft: bool) -> 
             note or f"no draft model for {alone.target_id} is on this machine",
             hint=f"edgespec pull {advised[0]}" if advised else "name one with --draft",
         )
-    return Files(alone.target, alone.target_id, note=note)
+    return replace(alone, note=note)
 
 
 def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:

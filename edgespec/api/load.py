@@ -17,7 +17,7 @@ from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.model import LoadOptions, Model
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.threads import default_threads
-from edgespec.errors import DoesNotFit
+from edgespec.errors import DoesNotFit, ModelFileError
 from edgespec.plan.make import next_rung
 from edgespec.plan.types import Asked, Placement, Plan
 from edgespec.sizes import gibibytes
@@ -194,17 +194,31 @@ class _Load:
         )
 
     def _try_first(self, is_doubtful: bool) -> None:
-        """Let a child try what may end the process: GPU backends do where memory runs out.
+        """Let a child try what may end the process: GPU backends do where memory runs out, and
+        llama.cpp does on files that are wrong in ways nobody has tried.
 
         A worker's end is not ours (engine/rpc), and a child could not share its one connection.
         """
         parts = [part for part in (self._target(), self._draft()) if part is not None]
         used = {name: self._here[name] for part in parts for name in part.load.devices or ()}
-        if any(device.worker for device in used.values()) or not (used or is_doubtful):
+        strange = self._files.strange
+        if any(device.worker for device in used.values()) or not (used or is_doubtful or strange):
             return
         self._progress("trying it in a process of its own, once", 0.0)
         words = [f"{device.name} {device.description}" for device in used.values()]
-        trial.attempt(parts, words, is_remembered=not is_doubtful)
+        is_only_strange = not used and not is_doubtful
+        try:
+            trial.attempt(parts, words, is_remembered=not is_doubtful)
+        except trial.Killed as error:
+            if not is_only_strange:
+                raise
+            raise ModelFileError(
+                f"{' or '.join(strange)} is nothing that llama.cpp can run: {error.message}",
+                hint="get another file of this model, or a model of edgespec models",
+            ) from error
+        except DoesNotFit:
+            if not is_only_strange:
+                raise  # else it fails in order: the load itself says why
 
     def _backend(self) -> str:
         """Where the target computes, in words."""
@@ -229,7 +243,7 @@ def _chosen(files: Files, plan: Plan) -> Files:
         if pair.draft_id == plan.draft_id:
             return pair
     gone = next((rung.told for rung in plan.rungs if rung.kind == "no_draft"), files.note)
-    return Files(files.target, files.target_id, note=gone)
+    return replace(files, draft=None, draft_id=None, note=gone, others=())
 
 
 def compared(plan: Plan, lines: list[str]) -> tuple[PlaceMemory, ...]:

@@ -28,6 +28,10 @@ _REFUSED: Final = 4
 """The child's exit status where the load failed in order: its last line says why."""
 
 
+class Killed(DoesNotFit):
+    """The child did not fail in order: it was killed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One model of a load."""
@@ -48,7 +52,7 @@ def attempt(
 
     `devices` describe what they lie on: another card, or another driver's words for it, is tried
     anew. `is_remembered` False: it depends on what else is going on, and is tried each time.
-    Raises: `DoesNotFit` where the child fails or is killed.
+    Raises: `DoesNotFit` where the child fails, `Killed` where it is killed.
     """
     job = json.dumps([_as_json(part) for part in parts])
     kept = paths.cache_dir() / "trials" / f"{_key(job, parts, devices)}.json"
@@ -64,7 +68,7 @@ def attempt(
         raise DoesNotFit(ended.said)
     elif ended.signal or ended.fault:
         killed_by = ended.signal or ended.fault
-        raise DoesNotFit(
+        raise Killed(
             f"loading {parts[0].path.name} this way kills the process ({killed_by}: a child "
             "process tried it)",
             hint="fewer layers on the GPU: --gpu-layers N",

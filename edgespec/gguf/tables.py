@@ -168,3 +168,8 @@ EQUAL_HEADS: Final = FULL_ROPE | frozenset(
 """Architectures whose graph asserts that keys and values are of one size."""
 DELTA_NETS: Final = frozenset({"qwen35", "qwen35moe", "qwen3next"})
 """Architectures with gated delta nets: their sizes hang together in ways that llama.cpp asserts."""
+FUZZED: Final = frozenset(
+    {"gemma3", "lfm2", "llama", "mamba", "qwen2", "qwen3", "qwen35", "qwen3moe"}
+)
+"""Architectures of which thousands of accepted mutants were given to llama.cpp, and none ended it
+(tests/fuzz/native.py); qwen2 is qwen3 without norms of the heads."""

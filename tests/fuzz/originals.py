@@ -116,6 +116,25 @@ def write_qwen35(path: Path) -> Path:
     return file.write()
 
 
+def write_phi3(path: Path, *, has_queries: bool = True) -> Path:
+    """Fused matrices; without its queries, llama.cpp loads it and dies in its first pass."""
+    file = TinyFile(path, "phi3", Weights(0, 0.0), 64)
+    file.describe(n_ctx=512, n_layer=2, n_ff=48)
+    # llama.cpp looks for Phi's own tokens in a model with that name.
+    file.meta.kv_data[0]["general.name"].value = "tiny"
+    file.add_heads(4, 4)
+    _add_vocab_and_ends(file)
+    for layer in range(2):
+        for norm in ("attn_norm", "ffn_norm"):
+            file.add_norm(f"blk.{layer}.{norm}.weight", 64)
+        if has_queries:
+            file.add_matrix(f"blk.{layer}.attn_qkv", 3 * 64, 64)
+        file.add_matrix(f"blk.{layer}.attn_output", 64, 64)
+        file.add_matrix(f"blk.{layer}.ffn_up", 2 * 48, 64)
+        file.add_matrix(f"blk.{layer}.ffn_down", 64, 48)
+    return file.write()
+
+
 def _add_vocab_and_ends(file: TinyFile) -> None:
     file.add_vocab(VOCAB, eos=EOS, add_bos=False, template=None)
     file.add_ends(VOCAB, 1.5)
