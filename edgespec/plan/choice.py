@@ -15,6 +15,8 @@ DRAFT_WINDOW: Final = 2048
 """Tokens of context of a draft that reads the latest ones only: it reads at most 1,024 of the past
 and what it drafts (edgespec/drafters/reading.py), so nothing is lost by it."""
 DEFAULT_CTX: Final = 8192
+ROOMY_CTX: Final = 32_768
+"""Where a card of this machine has the room, nobody has to ask for more than this."""
 LEAST_CTX_GPU: Final = 4096
 """Below this, layers leave the GPU rather than context."""
 LEAST_CTX: Final = 512
@@ -46,7 +48,8 @@ def wish(request: PlanRequest, *, has_gpu: bool) -> Choice:
     return Choice(
         draft=draft,
         n_ctx=n_ctx,
-        n_ctx_draft=min(n_ctx, draft.n_ctx_train or n_ctx) if draft else 0,
+        # It reads the latest tokens only (drafters/reading.py): more would lie idle.
+        n_ctx_draft=min(n_ctx, DEFAULT_CTX, draft.n_ctx_train or n_ctx) if draft else 0,
         kv_type=asked.kv_type or "f16",
         kv_type_draft="f16",
         n_gpu_layers=whole if asked.n_gpu_layers is None else min(asked.n_gpu_layers, whole),
@@ -76,11 +79,8 @@ def smaller(request: PlanRequest, choice: Choice) -> Iterator[Choice]:
 
 
 def with_context(choice: Choice, n_ctx: int) -> Choice:
-    """The same with another context; a draft that reads all of it goes along."""
-    draft = choice.draft
-    reads_all = choice.n_ctx_draft == choice.n_ctx
-    most = (draft.n_ctx_train or n_ctx) if draft and reads_all else choice.n_ctx_draft
-    return replace(choice, n_ctx=n_ctx, n_ctx_draft=min(most, n_ctx))
+    """The same with another context; a draft's is never longer than its target's."""
+    return replace(choice, n_ctx=n_ctx, n_ctx_draft=min(choice.n_ctx_draft, n_ctx))
 
 
 def rungs(request: PlanRequest, wished: Choice, choice: Choice) -> Iterator[Rung]:

@@ -101,6 +101,11 @@ def margin_bytes(free_bytes: int) -> int:
     return min(1 << 30, free_bytes // 8)
 
 
+def is_remote(name: str) -> bool:
+    """Whether a device is another machine's."""
+    return name.startswith(_REMOTE)
+
+
 def free_of(device: Device) -> int:
     """The device's free memory; 0 where the backend does not say."""
     return device.free_bytes if isinstance(device.free_bytes, int) else 0
@@ -131,7 +136,7 @@ def _compute(model: ModelSizes, placement: Placement, places: Sequence[str], whe
     if _is_pipelined(model, placement):
         is_first = where == placement.devices[0]
         total += (_N_COPIES - 1) * mask + _N_COPIES * hidden * (1 if is_first else 2)
-    if CPU in places and not where.startswith(_REMOTE):
+    if CPU in places and not is_remote(where):
         total += model.largest_bytes  # of the CPU's layers, for long batches, one at a time
     return total
 

@@ -10,6 +10,7 @@ from typing import Final
 from edgespec.plan.choice import (
     LEAST_CTX,
     LEAST_CTX_GPU,
+    ROOMY_CTX,
     Choice,
     rungs,
     smaller,
@@ -17,6 +18,7 @@ from edgespec.plan.choice import (
     with_context,
 )
 from edgespec.plan.fit import Fit, fit, usable
+from edgespec.plan.lines import is_remote
 from edgespec.plan.refusal import check, refusal
 from edgespec.plan.strategy import notes, strategy
 from edgespec.plan.types import Plan, PlanRequest
@@ -58,7 +60,7 @@ def _search(request: PlanRequest) -> tuple[Fit | None, Fit]:
     wished = wish(request, has_gpu=has_gpu)
     first = fit(request, wished)
     if first.shortage_bytes == 0:
-        return first, first
+        return _roomy(request, first), first
     choice = wished
     for choice in smaller(request, wished):
         found = fit(request, choice)
@@ -71,6 +73,17 @@ def _search(request: PlanRequest) -> tuple[Fit | None, Fit]:
         alone = replace(request, asked=replace(request.asked, n_gpu_layers=0))
         return _search(alone)[0], first
     return None, first
+
+
+def _roomy(request: PlanRequest, found: Fit) -> Fit:
+    """The same with more context than the wish, where nobody else wants the memory: on a card."""
+    own = {g.name for g in request.hardware.gpus if not (g.is_unified or is_remote(g.name))}
+    is_on_own = found.target.devices and own.issuperset(found.target.devices)
+    if request.asked.n_ctx is not None or not is_on_own:
+        return found
+
+    n_ctx = min(ROOMY_CTX, _longest(request, found.choice))
+    return fit(request, with_context(found.choice, n_ctx))
 
 
 def _roomiest(request: PlanRequest) -> Fit | None:

@@ -148,6 +148,19 @@ def test_context_of_the_hint_fits_and_a_longer_one_does_not() -> None:
         make_plan(request(gpu("CUDA0", 6800), asked=replace(asked, n_ctx=n_ctx + 256)))
 
 
+def test_card_with_room_gets_a_longer_context_and_the_cpu_does_not() -> None:
+    card = make_plan(request(gpu("CUDA0", 24 * 1024)))
+    tight = make_plan(request(gpu("CUDA0", 9500)))
+    worker = make_plan(request(gpu("RPC0", 24 * 1024)))
+    cpu = make_plan(request())
+
+    assert card.target.n_ctx == 32_768
+    assert card.draft is not None
+    assert card.draft.n_ctx == 8192
+    assert 8192 < tight.target.n_ctx < 32_768
+    assert (worker.target.n_ctx, cpu.target.n_ctx) == (8192, 8192)
+
+
 def test_named_draft_is_not_left_out() -> None:
     plan = make_plan(request(gpu("CUDA0", 4096), asked=Asked(draft="required")))
 

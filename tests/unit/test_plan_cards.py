@@ -3,7 +3,7 @@
 The tables were reckoned by hand before the planner existed. `reckoned` repeats their accounting,
 so that a difference is one of accounting, not of arithmetic: they count whole files on the card
 (the token table stays in the machine's own memory), 512 rows of logits for both models
-(`n_outputs_max` leaves 64 and 1) and no activations.
+(`n_outputs_max` leaves 64 and 1), no activations, and a draft's cache as long as its target's.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from edgespec.errors import DoesNotFit
 from edgespec.hardware.machines import CARDS, GIB, machine
 from edgespec.models.catalogue import Catalogue, load_catalogue
 from edgespec.plan import buffers
-from edgespec.plan.choice import wish, with_context
+from edgespec.plan.choice import wish
 from edgespec.plan.estimate import estimated
 from edgespec.plan.fit import Fit, fit
 from edgespec.plan.make import make_plan
@@ -70,8 +70,8 @@ def pair_on(card: str, target: str, draft: str | None, kv_type: KvType, n_ctx: i
     drafts = (sizes(draft),) if draft else ()
     asked = Asked(n_ctx=n_ctx, kv_type=kv_type, draft="required" if draft else "off")
     request = PlanRequest(machine(card), sizes(target), drafts, asked)
-    wished = with_context(wish(request, has_gpu=True), n_ctx)
-    return fit(request, replace(wished, kv_type_draft=kv_type))
+    wished = wish(request, has_gpu=True)
+    return fit(request, replace(wished, n_ctx_draft=n_ctx, kv_type_draft=kv_type))
 
 
 def reckoned_bytes(target: str, draft: str | None, kv_type: KvType, n_ctx: int) -> int:
@@ -185,7 +185,7 @@ def test_published_table_of_two_cards_comes_out(draft: str, n_ctx: int) -> None:
     for kv_type, (gib, fits) in zip(("f16", "q8_0"), BESIDE_70B[draft, n_ctx], strict=True):
         asked = Asked(n_ctx=n_ctx, kv_type=kv_type, draft="required")  # type: ignore[arg-type]
         request = PlanRequest(machine("2x-24gb"), sizes("llama-3.3-70b"), (sizes(draft),), asked)
-        found = fit(request, wish(request, has_gpu=True))
+        found = fit(request, replace(wish(request, has_gpu=True), n_ctx_draft=n_ctx))
         beside = sum(
             line.size_bytes
             for line in found.lines
