@@ -61,9 +61,9 @@ def about(result: Result) -> Iterator[str]:
     model, hardware, asked = result.model, result.hardware, result.asked
     draft = f", draft {model['draft']} {model['draft_quant']}" if model["draft"] else ""
     yield f"target {model['target']} {model['target_quant']}{draft}; {model['backend']}"
-    yield f'--drafter auto takes "{model["drafter"]}"' + (
-        f": {model['drafter_note']}" if model["drafter_note"] else ""
-    )
+    takes = f'takes "{model["drafter"]}"' if model["drafter"] != "auto" else "chooses at each step"
+    note = f": {model['drafter_note']}" if model["drafter_note"] else ""
+    yield f"--drafter auto {takes}{note}"
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     yield versions + (f", commit {result.commit[:9]}" if result.commit else "")
     cores = hardware["cores"]

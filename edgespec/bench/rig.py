@@ -15,7 +15,7 @@ from edgespec.api.types import Message, Options, PlaceMemory
 from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.revive import plain
 from edgespec.bench.suite import BenchPrompt
-from edgespec.core import Drafter, Tokens
+from edgespec.core import Controller, Drafter, Tokens
 from edgespec.costs import PassCosts
 from edgespec.engine.binding import lib
 from edgespec.engine.session import LlamaSession
@@ -95,12 +95,12 @@ class Rig:
     @property
     def drafters(self) -> Mapping[str, Drafter]:
         """Every drafter of the loaded model; while no answer runs."""
-        return self.model._engine.drafters
+        return self.model._engine.drafting.drafters
 
-    @property
-    def longest(self) -> Mapping[str, int]:
-        """Most draft tokens per step, by drafter."""
-        return self.model._drafting.longest
+    def controller(self, drafter: str, draft_len: int | None) -> Controller:
+        """What would choose the drafts of one answer."""
+        _, controller, _ = self.model._engine.drafting.controller(drafter, draft_len, None)
+        return controller
 
     @property
     def n_threads(self) -> int:

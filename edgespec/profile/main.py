@@ -9,7 +9,7 @@ import numpy as np
 
 from edgespec.bench.revive import plain as plain_json
 from edgespec.bench.rig import Rig
-from edgespec.core import Drafter, LearnsFromTarget, Sampling, Tokens
+from edgespec.core import Controller, Drafter, LearnsFromTarget, Sampling, Tokens
 from edgespec.costs import PassCosts
 from edgespec.drafters import find
 from edgespec.errors import UsageError
@@ -19,19 +19,20 @@ from edgespec.profile.walk import Walk, walk
 from edgespec.sampling import RequestSampler
 
 PLAIN = "none"
-_LENGTHS = {False: (None, 3, 7, 15, 31), True: (None, 1, 3)}
-"""Draft lengths to try, by whether a draft model runs; None: as far as the drafter itself goes."""
+AUTO = "auto"
+_LENGTHS = (None, 3, 7, 15, 31)
+"""Draft lengths to try where that costs no model's time; None: as the controller chooses."""
 _WORTH = 1.03
 """A gain below it is within what the estimate leaves out."""
 _MODEL_TOKENS = 96
-"""Of a passage, under a draft model: it runs at every step."""
+"""Of a passage where there is a draft model: it runs at every step. All arms see the same."""
 _MODEL_TOTAL = 600
-"""Of all passages of a kind, under a draft model."""
+"""Of all passages of a kind, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A drafter with a limit; `draft_len` None: its own."""
+    """A drafter with a limit; `draft_len` None: whatever the controller chooses."""
 
     drafter: str
     draft_len: int | None = None
@@ -54,9 +55,12 @@ class KindProfile:
 
     @property
     def best(self) -> Arm:
-        """The setting to use: plain decoding unless something gains."""
+        """The setting to use: "auto", unless another is clearly better or nothing gains."""
         arm, found = self.walks[0]
-        return arm if found.speedup > _WORTH else Arm(PLAIN)
+        if found.speedup <= _WORTH:
+            return Arm(PLAIN)
+        auto = next((w for a, w in self.walks if a.drafter == AUTO), None)
+        return Arm(AUTO) if auto and found.speedup <= _WORTH * auto.speedup else arm
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +109,12 @@ def run(
         if not texts:
             raise UsageError("there is no text to profile", hint="name files with some text")
         # A drafter that learns from the target's rows has nothing to learn from here.
-        usual = {n: d for n, d in rig.drafters.items() if not isinstance(d, LearnsFromTarget)}
+        usual = [n for n, d in rig.drafters.items() if not isinstance(d, LearnsFromTarget)]
         found = profiled(
             texts,
-            {name: drafter for name, drafter in usual.items() if name != PLAIN},
-            rig.longest,
+            [AUTO, *(name for name in usual if name != PLAIN)],
+            lambda arm: rig.controller(arm.drafter, arm.draft_len),
+            rig.drafters,
             rig.pass_costs,
             rig.target.n_vocab,
             tell,
@@ -135,27 +140,33 @@ def _texts(rig: Rig, passages: Sequence[Passage], most_tokens: int) -> tuple[lis
 
 def profiled(
     texts: Sequence[Text],
+    names: Sequence[str],
+    controller: Callable[[Arm], Controller],
     drafters: Mapping[str, Drafter],
-    longest: Mapping[str, int],
     costs: PassCosts,
     n_vocab: int,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[tuple[KindProfile, ...], KindProfile]:
-    """By kind, and over all texts."""
+    """By kind, and over all texts. `controller`: a new one for every answer."""
+    has_model = any(name != AUTO and find(name).needs_draft_model for name in names)
     walks: dict[str, dict[Arm, Walk]] = {}
     for kind in (kind for kind in KINDS if any(text.kind == kind for text in texts)):
         walks[kind] = {}
         of_kind = [text for text in texts if text.kind == kind]
-        for name, drafter in drafters.items():
-            tell(f"{kind}: {name}")
-            needs_model = find(name).needs_draft_model
-            for draft_len in _LENGTHS[needs_model]:
-                k = longest[name] if draft_len is None else min(draft_len, longest[name])
-                parts = (
-                    walk(drafter, tokens, start, k, costs, RequestSampler(Sampling(), n_vocab))
-                    for tokens, start in _cut(of_kind, needs_model)
+        for arm in (Arm(name, k) for name in names for k in _lengths(name)):
+            tell(f"{kind}: {arm.flags}")
+            parts = (
+                walk(
+                    controller(arm),
+                    drafters,
+                    tokens,
+                    start,
+                    costs,
+                    RequestSampler(Sampling(), n_vocab),
                 )
-                walks[kind][Arm(name, draft_len)] = sum(parts, Walk())
+                for tokens, start in _cut(of_kind, has_model)
+            )
+            walks[kind][arm] = sum(parts, Walk())
     kinds = tuple(
         _best_lengths(kind, sum(text.kind == kind for text in texts), found)
         for kind, found in walks.items()
@@ -165,11 +176,15 @@ def profiled(
     return kinds, _best_lengths("all texts", len(texts), in_all)
 
 
-def _cut(texts: Iterable[Text], needs_model: bool) -> Iterable[tuple[Tokens, int]]:
-    """Tokens and where they begin; under a draft model only some of each, and of all."""
+def _lengths(name: str) -> tuple[int | None, ...]:
+    return (None,) if name == AUTO or find(name).needs_draft_model else _LENGTHS
+
+
+def _cut(texts: Iterable[Text], has_model: bool) -> Iterable[tuple[Tokens, int]]:
+    """Tokens and where they begin; with a draft model only some of each, and of all."""
     left = _MODEL_TOTAL
     for text in texts:
-        if not needs_model:
+        if not has_model:
             yield text.tokens, text.start
         elif left > 0:
             n = min(_MODEL_TOKENS, left, len(text.tokens) - text.start)

@@ -20,7 +20,7 @@ def lines(profile: Profile) -> Iterator[str]:
     yield ""
     yield (
         "foreseen along your own texts, with this machine's measured passes: an estimate of greedy "
-        "answers. --drafter auto decides anew at every step"
+        "answers"
     )
     if profile.skipped:
         names = ", ".join(dict.fromkeys(profile.skipped))

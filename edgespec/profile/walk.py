@@ -1,15 +1,17 @@
-"""Walking a drafter along a text that is known: what it would have proposed, and what that costs.
+"""Walking drafters along a text that is known: what they would have proposed, at which cost.
 
 The text plays the target: a draft is accepted as far as it is the text. Costs are the measured
 ones: passes of the target by their rows, and the time that drafting really took.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-from edgespec.core import Drafter, Sampler, Tokens
+from edgespec.control import LONGEST
+from edgespec.core import Choice, Controller, Draft, Drafter, Sampler, Steered, Tokens
 from edgespec.costs import RowCosts
+from edgespec.events import Step
 
 HOST_S = 0.0006
 """Everything beside passes and drafting, per step: as `edgespec bench` measures it on two cores."""
@@ -57,29 +59,69 @@ class Walk:
 
 
 def walk(
-    drafter: Drafter,
+    controller: Controller,
+    drafters: Mapping[str, Drafter],
     tokens: Tokens,
     start: int,
-    k: int,
     costs: RowCosts,
     sampler: Sampler,
     clock: Callable[[], float] = perf_counter,
 ) -> Walk:
-    """Go from `start` to the end of `tokens`, with at most k drafted tokens per step."""
-    at, steps, rounds, drafted, accepted, seconds = start, 0, 0, 0, 0, 0.0
+    """Go from `start` to the end of `tokens`, the controller choosing as in an answer."""
+    at, found = start, Walk()
     while at < len(tokens):
-        budget = min(k, len(tokens) - at - 1)
+        choice = controller.choose(tokens[:at], min(LONGEST, len(tokens) - at - 1))
+        drafter = drafters[choice.drafter]
         began_s = clock()
-        draft = drafter.draft(tokens[:at], budget, sampler).tokens
-        seconds += clock() - began_s + costs.of(len(draft) + 1) + HOST_S
-        right = 0
-        while right < len(draft) and draft[right] == tokens[at + right]:
-            right += 1
-        steps += 1
-        rounds += bool(draft)
-        drafted += len(draft)
-        accepted += right
-        at += right + 1
-    n_tokens = max(0, len(tokens) - start)
-    plain_s = n_tokens * (costs.plain_s + HOST_S)
-    return Walk(n_tokens, steps, rounds, drafted, accepted, seconds, plain_s)
+        draft = _drafted(drafter, choice, tokens[:at], sampler)
+        draft_s = clock() - began_s
+        step = _step(drafter.name, draft, tokens, at, draft_s, costs)
+        controller.observe(step)
+        n = len(step.tokens)
+        found += Walk(
+            n,
+            1,
+            int(step.drafted > 0),
+            step.drafted,
+            step.accepted,
+            step.step_s,
+            n * (costs.plain_s + HOST_S),
+        )
+        at += n
+    return found
+
+
+def _drafted(drafter: Drafter, choice: Choice, context: Tokens, sampler: Sampler) -> Draft:
+    """As the loop asks for a draft."""
+    if choice.n_read:
+        assert isinstance(drafter, Steered), drafter
+        drafter.read(context, choice.n_read, sampler)
+        return Draft()
+    if choice.steering is not None:
+        assert isinstance(drafter, Steered), drafter
+        return drafter.draft_while(context, choice.k, sampler, choice.steering)
+    return drafter.draft(context, choice.k, sampler)
+
+
+def _step(
+    name: str, draft: Draft, tokens: Tokens, at: int, draft_s: float, costs: RowCosts
+) -> Step:
+    """The step as the target would have judged it if it had meant to say the text."""
+    right = 0
+    while right < len(draft) and draft.tokens[right] == tokens[at + right]:
+        right += 1
+    target_s = costs.of(len(draft) + 1)
+    return Step(
+        drafter=name,
+        draft=draft.tokens,
+        tokens=tuple(tokens[at : at + right + 1].tolist()),
+        accepted=right,
+        discarded=0,
+        rows=len(draft) + 1,
+        draft_s=draft_s,
+        target_s=target_s,
+        verify_s=0.0,
+        step_s=draft_s + target_s + HOST_S,
+        context=at,
+        match=draft.match,
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgespec.control import Fixed
 from edgespec.core import Sampling, Tokens
 from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
@@ -30,7 +31,22 @@ def still() -> float:
 
 def walked(drafter: object, k: int = 3) -> Walk:
     sampler = RequestSampler(Sampling(), N_VOCAB)
-    return walk(drafter, TEXT, 1, k, COSTS, sampler, clock=still)  # type: ignore[arg-type]
+    drafters = {"played": drafter}
+    return walk(Fixed("played", k), drafters, TEXT, 1, COSTS, sampler, clock=still)  # type: ignore[arg-type]
+
+
+def profile_of(
+    texts: list[Text], **drafters: object
+) -> tuple[tuple[KindProfile, ...], KindProfile]:
+    """A profile of drafters that all go as far as their arm says, at most 7."""
+    return profiled(
+        texts,
+        list(drafters),
+        lambda arm: Fixed(arm.drafter, arm.draft_len or 7),
+        drafters,  # type: ignore[arg-type]
+        COSTS,
+        N_VOCAB,
+    )
 
 
 def test_oracle_goes_a_whole_draft_further_at_every_step() -> None:
@@ -74,11 +90,9 @@ def test_walks_add_up() -> None:
 
 
 def test_best_drafter_is_advised_for_each_kind() -> None:
-    drafters = {"suffix": OracleDrafter(TEXT.tolist())}
+    texts = [Text("code", TEXT, 1), Text("prose", TEXT, 1)]
 
-    kinds, overall = profiled(
-        [Text("code", TEXT, 1), Text("prose", TEXT, 1)], drafters, {"suffix": 7}, COSTS, N_VOCAB
-    )
+    kinds, overall = profile_of(texts, suffix=OracleDrafter(TEXT.tolist()))
 
     assert [kind.kind for kind in kinds] == ["code", "prose"]
     assert overall.best == kinds[0].best == Arm("suffix")
@@ -86,32 +100,40 @@ def test_best_drafter_is_advised_for_each_kind() -> None:
 
 
 def test_shorter_limit_is_advised_where_it_is_clearly_better() -> None:
-    drafters = {"suffix": FixedDrafter((2, 3, 4, 45, 46, 47, 48))}
     repeating = np.array([1, *[2, 3, 4, 5] * 10], np.int32)
+    drafter = FixedDrafter((2, 3, 4, 45, 46, 47, 48))
 
-    (kind,), _ = profiled([Text("prose", repeating, 1)], drafters, {"suffix": 7}, COSTS, N_VOCAB)
+    (kind,), _ = profile_of([Text("prose", repeating, 1)], suffix=drafter)
 
     assert kind.best == Arm("suffix", 3)
     assert kind.best.flags == "--drafter suffix --draft-len 3"
 
 
 def test_plain_decoding_is_advised_where_nothing_gains() -> None:
-    drafters = {"suffix": WrongDrafter(TEXT.tolist(), N_VOCAB)}
+    drafter = WrongDrafter(TEXT.tolist(), N_VOCAB)
 
-    (kind,), _ = profiled([Text("prose", TEXT, 1)], drafters, {"suffix": 7}, COSTS, N_VOCAB)
+    (kind,), _ = profile_of([Text("prose", TEXT, 1)], suffix=drafter)
 
     assert kind.best.flags == "--drafter none"
 
 
-def test_draft_model_walks_only_a_part() -> None:
+def test_all_arms_walk_the_same_part_where_there_is_a_draft_model() -> None:
     long: Tokens = np.arange(0, 400, dtype=np.int32) % N_VOCAB
-    drafters = {"suffix": FixedDrafter(()), "model": FixedDrafter(())}
+    texts = [Text("prose", long, 1)] * 9
 
-    (kind,), _ = profiled(
-        [Text("prose", long, 1)] * 9, drafters, {"suffix": 7, "model": 3}, COSTS, N_VOCAB
-    )
+    (kind,), _ = profile_of(texts, suffix=FixedDrafter(()), model=FixedDrafter(()))
 
-    assert {arm.drafter: w.n_tokens for arm, w in kind.walks} == {"suffix": 9 * 399, "model": 600}
+    assert {arm.drafter: w.n_tokens for arm, w in kind.walks} == {"suffix": 600, "model": 600}
+
+
+def test_auto_is_advised_unless_another_is_clearly_better() -> None:
+    auto, suffix = (Arm("auto"), Walk(seconds=1.0, plain_s=1.50)), Arm("suffix")
+
+    near = KindProfile("code", 1, ((suffix, Walk(seconds=1.0, plain_s=1.52)), auto))
+    far = KindProfile("code", 1, ((suffix, Walk(seconds=1.0, plain_s=1.70)), auto))
+
+    assert near.best == Arm("auto")
+    assert far.best == suffix
 
 
 def test_report_puts_the_setting_beside_the_best() -> None:
