@@ -83,7 +83,7 @@ class ChatActions(Screen[None]):
         elif self.chat.stop():
             self.refresh_chrome()
         elif self.prompt.text:
-            self.prompt.text = ""
+            self.prompt.clear()  # an edit: Ctrl+Z brings it back
         elif time.monotonic() - self._interrupted_s < QUIT_AGAIN_S:
             self.app.exit(INTERRUPTED, return_code=INTERRUPTED)
         else:
@@ -280,7 +280,7 @@ class ChatActions(Screen[None]):
             case "delete" if is_done:
                 self.chat.branches.remove(turn)
                 await self.show_turns()
-                self.notify("deleted; u brings it back", timeout=UNDO_S)
+                self.notify("deleted; u or /undo brings it back", timeout=UNDO_S)
                 self._select(self.chat.turns[-1] if self.chat.turns else None)
             case "undo":
                 self._select(self.chat.branches.undo())

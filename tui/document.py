@@ -56,7 +56,7 @@ class Document:
         before = {(b.language, b.text): b for b in self._done if isinstance(b, Code)}
         self.source, self._tail, self._fence, self._is_in_list = clean(raw), [], None, False
         self._done = []
-        self._done = self._blocks(_parsed(self.source))
+        self._done = self._blocks(_parsed(self.source), self.source)
         for block in self._done:
             if isinstance(block, Code):
                 block.take_colours(before.get((block.language, block.text)))
@@ -91,21 +91,22 @@ class Document:
         tokens = _parsed(text)
         at, n_before, starts_in_list = _last_start(tokens)
         if n_before:
-            self._done += self._blocks(tokens[:n_before])
+            self._done += self._blocks(tokens[:n_before], text)
             self._tail_at += _offset(text, at)
             self._is_in_list = starts_in_list
             text = self.source[self._tail_at :]
             tokens = _parsed(text)
-        self._tail = self._blocks(tokens)
+        self._tail = self._blocks(tokens, text)
         last = tokens[-1] if tokens else None
         if last is not None and last.type == "fence" and last.level == 0:
             self._open_fence(text, last)
 
-    def _blocks(self, tokens: "list[Token]") -> list[Block]:
+    def _blocks(self, tokens: "list[Token]", source: str) -> list[Block]:
         from .markdown import blocks_of
 
         return blocks_of(
             tokens,
+            source,
             self._glyphs,
             has_before=bool(self._done),
             continues_list=self._is_in_list,

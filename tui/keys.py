@@ -73,7 +73,7 @@ KEYS = (
     Key("ctrl+down", "scroll('down')", "", "", is_first=True),
     Key("ctrl+end", "scroll('end')", "Ctrl+End", "to the newest text", is_first=True),
     Key("ctrl+p", "app.command_palette", "Ctrl+P", "everything, by name; themes", row="more"),
-    Key("ctrl+z", "suspend", "Ctrl+Z", "to the shell; fg comes back", is_first=True),
+    Key("ctrl+z", "suspend", "Ctrl+Z", "undo; in an empty prompt: to the shell, fg comes back"),
     Key("ctrl+q", "leave", "Ctrl+Q", "quit", is_first=True),
     Key("j,k", "step", "j, k", "next, previous turn", "turn"),
     Key("y", "turn('copy')", "y", "copy the answer, raw", "turn"),

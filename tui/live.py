@@ -15,14 +15,14 @@ class Live:
     """Hears every round."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
         self._seen: deque[tuple[float, int]] = deque()
         self.plain_steps = 0
         """Steps since the last draft."""
 
     def hear(self, event: Round) -> None:
         """One step ended."""
-        now_s = self._clock()
+        now_s = self.clock()
         self._seen.append((now_s, len(event.step.tokens)))
         self.plain_steps = 0 if event.step.draft else self.plain_steps + 1
         while now_s - self._seen[0][0] > WINDOW_S:
@@ -35,7 +35,7 @@ class Live:
 
     def speeds(self, n_bars: int) -> list[float]:
         """Tokens per second in equal parts of the last minute, oldest first."""
-        now_s, counts = self._clock(), [0] * n_bars
+        now_s, counts = self.clock(), [0] * n_bars
         span_s = WINDOW_S / n_bars
         for at_s, n_tokens in self._seen:
             back = int((now_s - at_s) / span_s)

@@ -4,6 +4,7 @@ HTML, links, images and entities are shown as they were written: a model's HTML-
 vanish, a link must not hide its address. Line breaks are the source's own.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,10 +14,12 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from textual.content import Content, Span
 
-from .blocks import INLINE_CODE, Blank, Block, Code, Margin, Rule, Table, Text
+from .blocks import INLINE_CODE, MUTED, Blank, Block, Code, Margin, Rule, Table, Text
 from .glyphs import Glyphs
 
 _VERBATIM = ["link", "image", "autolink", "entity", "reference"]
+_LANGUAGE = re.compile(r"[\w+#.-]*")
+_CELLS = re.compile(r"(?<!\\)\|")
 _ESCAPABLE = set("*_`~#|")
 _MARKS = {"em": "italic", "strong": "bold", "s": "strike"}
 
@@ -49,13 +52,19 @@ def _keep_breaks(state: StateCore) -> None:
 
 
 def blocks_of(
-    tokens: list[Token], glyphs: Glyphs, *, has_before: bool = False, continues_list: bool = False
+    tokens: list[Token],
+    source: str,
+    glyphs: Glyphs,
+    *,
+    has_before: bool = False,
+    continues_list: bool = False,
 ) -> list[Block]:
     """The blocks of parsed markdown, empty lines between them.
 
-    `has_before`: something stands above. `continues_list`: it is a list that goes on here.
+    `source`: what was parsed. `has_before`: something stands above. `continues_list`: it is a
+    list that goes on here.
     """
-    walk = _Walk(glyphs, has_before=has_before, is_inside=continues_list)
+    walk = _Walk(source, glyphs, has_before=has_before, is_inside=continues_list)
     for i, token in enumerate(tokens):
         walk.take(token, tokens[i - 1] if i else None, tokens[i + 1 :])
     return walk.blocks
@@ -74,15 +83,16 @@ class _List:
 class _Walk:
     """Through the tokens, with the margins of the lists and quotes around."""
 
-    def __init__(self, glyphs: Glyphs, *, has_before: bool, is_inside: bool) -> None:
+    def __init__(self, source: str, glyphs: Glyphs, *, has_before: bool, is_inside: bool) -> None:
         self.blocks: list[Block] = []
-        self._glyphs = glyphs
+        self._rows, self._glyphs = source.split("\n"), glyphs
         self._has_before, self._is_inside = has_before, is_inside
         self._margins: list[Margin] = []
         self._margins_above: list[Margin] = []
         """Of the block before."""
         self._lists: list[_List] = []
         self._table: list[list[Content]] = []
+        self._tr_line: int | None = None
 
     def take(self, token: Token, before: Token | None, after: list[Token]) -> None:
         """Read one token."""
@@ -114,17 +124,29 @@ class _Walk:
                 heading = content.stylize("bold $text-primary") if is_heading else content
                 self._add(Text(heading, self._margin()))
             case "fence" | "code_block":
-                text = token.content.removesuffix("\n")
-                self._add(Code(token.info.strip(), text, self._margin()))
+                info, text = token.info.strip(), token.content.removesuffix("\n")
+                if not _LANGUAGE.fullmatch(info):
+                    self._add(Text(Content.styled(info, MUTED), self._margin()))
+                self._add(Code(info, text, self._margin()))
             case "hr":
                 self._add(Rule(self._glyphs.rule))
             case "tr_open":
                 self._table.append([])
+                self._tr_line = token.map[0] if token.map is not None else None
+            case "tr_close":
+                self._add_surplus()
             case "table_close":
                 self._add(Table(self._table, self._glyphs.rule, self._margin()))
                 self._table = []
             case _ if token.content:
                 self._add(Text(token.content, self._margin()))
+
+    def _add_surplus(self) -> None:
+        """Cells beyond the header's columns, which the parser leaves out."""
+        row, n_columns = self._table[-1], len(self._table[0])
+        if len(row) == n_columns and self._tr_line is not None and len(self._table) > 1:
+            cells = _CELLS.split(self._rows[self._tr_line].strip().strip("|"))
+            row += [Content(cell.strip()) for cell in cells[n_columns:]]
 
     def _open_list(self, token: Token, after: list[Token]) -> None:
         is_numbered = token.type == "ordered_list_open"

@@ -45,7 +45,7 @@ class Prompt(TextArea):
             self._history.append(text)
         self._back = 0
 
-    def on_key(self, event: Key) -> None:
+    async def on_key(self, event: Key) -> None:
         """Keys that must keep their place among the characters around them.
 
         A binding would bubble up first and break the line after what was typed behind it.
@@ -54,6 +54,8 @@ class Prompt(TextArea):
             self.insert("\n")
         elif event.key == "enter":
             self._enter()
+        elif event.key == "ctrl+z" and not self.history.undo_stack:
+            await self.run_action("screen.suspend")
         elif event.key == "tab" and (entries := completions(self.text)):
             self.put(f"/{entries[0].name} ")
         else:

@@ -39,6 +39,10 @@ _TOLD = ("", "follow", "opened", "edit")
 """What a command says is shown with these effects; the others are seen."""
 
 
+_SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params"}
+"""Commands that are a screen here, unless they say what to do."""
+
+
 class ChatScreen(ChatActions):
     """One conversation."""
 
@@ -199,6 +203,9 @@ class ChatScreen(ChatActions):
 
     async def do(self, command: Command) -> None:
         """Do what a command says, and what follows on the screen."""
+        if command.name in _SCREENS and not command.argument:
+            await self.run_action(_SCREENS[command.name])
+            return
         try:
             outcome = run(self.chat, command)
         except EdgespecError as error:

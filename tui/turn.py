@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
+from textual import work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Click, MouseMove
@@ -238,8 +239,9 @@ class TurnView(Widget, can_focus=True):
             if not self.document.colourless(self._code_theme()):
                 return
             self._is_colouring = True
-            self.run_worker(self._colour_soon, group="colour")
+            self._colour_soon()
 
+    @work(group="colour")
     async def _colour_soon(self) -> None:
         try:
             while codes := self.document.colourless(self._code_theme()):

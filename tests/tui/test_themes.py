@@ -1,0 +1,69 @@
+import json
+from pathlib import Path
+
+import pytest
+from edgespec.tui.themes import DEFAULT, SIXTEEN, first_theme, remember
+
+from tests.scripted import ScriptedLM
+from tests.tui.stage import played, staged
+
+KNOWN = dict.fromkeys((DEFAULT, SIXTEEN, "nord", "edgespec-cb"))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("EDGESPEC_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_theme_that_was_chosen_is_there_at_the_next_start() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            stage.app.theme = "nord"
+            await stage.pilot.pause()
+        async with staged(ScriptedLM()) as stage:
+            assert stage.app.theme == "nord"
+
+    played(scenario)
+
+
+@pytest.mark.parametrize(
+    ("environ", "theme"),
+    [
+        ({"TERM": "xterm-256color"}, DEFAULT),
+        ({"TERM": "linux"}, SIXTEEN),
+        ({"TERM": "linux", "COLORTERM": "truecolor"}, DEFAULT),
+        ({"TERM": "linux", "TEXTUAL_THEME": "nord"}, "nord"),
+        ({"TEXTUAL_THEME": "no such"}, DEFAULT),
+    ],
+)
+def test_first_theme_is_what_the_terminal_can_show(environ: dict[str, str], theme: str) -> None:
+    assert first_theme(environ, KNOWN) == theme  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '"nord"', '{"theme": 7}'])
+def test_damaged_file_is_no_choice(damage: str, home: Path) -> None:
+    (home / "tui.json").write_text(damage)
+
+    assert first_theme({"TERM": "xterm-256color"}, KNOWN) == DEFAULT  # type: ignore[arg-type]
+
+
+def test_choice_is_kept_whole(home: Path) -> None:
+    remember("edgespec-cb")
+
+    assert json.loads((home / "tui.json").read_text()) == {"theme": "edgespec-cb"}
+    assert [path.name for path in home.iterdir()] == ["tui.json"]
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "edgespec-cb", "ansi-dark"])
+def test_chat_is_drawn_in_every_theme(theme: str) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["```python\nx = 1\n```"])) as stage:
+            stage.app.theme = theme
+            await stage.say("go")
+            await stage.until_ended()
+
+            assert "x = 1" in stage.text()
+            assert "draft ON" in stage.text()
+
+    played(scenario)

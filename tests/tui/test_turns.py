@@ -1,0 +1,169 @@
+"""What a person does with a turn: select, copy, edit, branch, delete, look at its tokens."""
+
+import pytest
+from edgespec.tui import log
+
+from tests.scripted import Script, ScriptedLM
+from tests.tui.stage import Stage, played, staged
+
+CODE = "Look:\n\n```python\nx = 1\n```\n\nor\n\n```sh\nls **\n```\n"
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Texts that were copied."""
+    seen: list[str] = []
+
+    def copy(text: str, send: object, environ: object) -> str:
+        seen.append(text)
+        return "copied"
+
+    monkeypatch.setattr("edgespec.tui.clipboard.copy", copy)
+    return seen
+
+
+async def selected(stage: Stage) -> None:
+    """Answer one message and select its turn."""
+    await stage.say("go")
+    await stage.until_ended()
+    await stage.pilot.press("tab")
+    await stage.until(lambda: stage.app.focused is stage.views[-1])
+
+
+def test_copy_gives_the_raw_answer(copied: list[str]) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM([CODE])) as stage:
+            await selected(stage)
+            await stage.pilot.press("y")
+            await stage.until(lambda: bool(copied))
+
+    played(scenario)
+
+    assert copied == [CODE]
+
+
+def test_copying_code_again_takes_the_next_block(copied: list[str]) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM([CODE])) as stage:
+            await selected(stage)
+            for _ in range(3):
+                await stage.pilot.press("Y")
+
+    played(scenario)
+
+    assert copied == ["x = 1", "ls **", "x = 1"]
+
+
+def test_edited_message_is_a_branch_beside_the_old_one() -> None:
+    model = ScriptedLM(["First.", "Second."])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await selected(stage)
+            await stage.pilot.press("e")
+            assert stage.prompt.text == "go"
+
+            await stage.say("go further")
+            await stage.until_shown("Second.")
+            await stage.until_ended()
+
+            assert "branch 2/2 [ ]" in stage.text()
+            assert "First." not in stage.text()
+
+    played(scenario)
+
+    assert [m["content"] for m in model.requests[1].messages] == ["go further"]
+
+
+def test_escape_gives_up_an_edit() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["First.", "Second."])) as stage:
+            await selected(stage)
+            await stage.pilot.press("e", "escape")
+            await stage.say("another")
+            await stage.until_shown("Second.")
+
+            assert "First." in stage.text()
+
+    played(scenario)
+
+
+def test_deleted_turn_comes_back() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["First."])) as stage:
+            await selected(stage)
+            await stage.pilot.press("d")
+            await stage.until(lambda: not stage.views)
+            await stage.say("/undo")
+            await stage.until_shown("First.")
+
+    played(scenario)
+
+
+def test_token_view_shows_sources_without_colour() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["one two three four five"])) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            await stage.pilot.press("f6")
+            await stage.until_shown("accepted draft")
+            strips = stage.app.screen._compositor.render_strips()
+            looks = {
+                segment.text.strip(): (bool(segment.style.underline), bool(segment.style.bold))
+                for strip in strips
+                for segment in strip
+                if segment.style is not None
+            }
+
+            # the script accepts three, then says one of its own
+            assert [looks[w] for w in ("one", "two", "three", "four")] == [
+                (True, False), (True, False), (True, False), (False, True),
+            ]  # fmt: skip
+
+    played(scenario)
+
+
+def test_earlier_turns_come_back_when_a_person_scrolls_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "MAX_TURNS", 2)
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["An answer.\n\nOf three\n\nlines."])) as stage:
+            for message in ("one", "two", "three", "four", "five"):
+                await stage.say(message)
+                await stage.until_ended()
+            assert "earlier turn" in stage.text() or len(stage.views) == 2
+            for _ in range(6):
+                await stage.pilot.press("pageup")
+                await stage.pilot.pause(0.02)
+            await stage.until_shown("you ▸ one")
+
+            assert len(stage.views) == 5
+
+    played(scenario)
+
+
+def test_opened_chat_shows_its_answers_at_once() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["# Title\n\n**bold** words"])) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            await stage.app.screen_stack[1].log_view.show(stage.chat.turns)
+            await stage.until_shown("bold words")
+
+    played(scenario)
+
+
+def test_thinking_is_counted_while_it_lasts() -> None:
+    model = ScriptedLM([Script("Yes.", reasoning="one two three four five six", hold_at=4)])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await stage.say("think")
+            await stage.until_shown("thinking…")
+            assert "one two three" in stage.text()
+
+            model.release()
+            await stage.until_ended()
+            assert "one two three" not in stage.text()
+
+    played(scenario)
