@@ -109,7 +109,7 @@ def test_compare_finds_nothing_between_a_result_and_itself(
 
 def test_bench_prints_json_and_nothing_else_on_stdout(gguf: str) -> None:
     result = run(
-        "-t", gguf, "--suite", "chat,short", "--drafters", "none", "-n", "2", "--temp", "0",
+        "-t", gguf, "--quick", "--suite", "chat,short", "--drafters", "none", "-n", "2",
         "--json", "-",
     )  # fmt: skip
 
@@ -130,8 +130,8 @@ def test_bench_measures_a_users_own_prompts(gguf: str, tmp_path: Path) -> None:
 
 def test_bench_measures_prompts_in_other_languages(gguf: str) -> None:
     result = run(
-        "-t", gguf, "--suite", "chat,short", "--lang", "es", "--lang", "zh", "--drafters", "none",
-        "-n", "2", "--temp", "0",
+        "-t", gguf, "--quick", "--suite", "chat,short", "--lang", "es", "--lang", "zh",
+        "--drafters", "none", "-n", "2",
     )  # fmt: skip
 
     assert "chat-short-es" in result.stdout
@@ -141,7 +141,9 @@ def test_bench_measures_prompts_in_other_languages(gguf: str) -> None:
 def test_bench_leaves_out_prompts_that_do_not_fit(tmp_path: Path) -> None:
     short = str(tinygguf.write_llama(tmp_path / "short.gguf", n_ctx=256))
 
-    result = run("-t", short, "--suite", "chat,summary,short", "--drafters", "none", "-n", "2")
+    result = run(
+        "-t", short, "--quick", "--suite", "chat,summary,short", "--drafters", "none", "-n", "2"
+    )
 
     assert result.exit_code == 0, result.stderr
     assert "left out: summary-short: too long for the context" in result.stdout
@@ -159,7 +161,7 @@ def test_bench_says_so_when_no_prompt_fits(tmp_path: Path) -> None:
 
 def test_peer_that_is_not_here_is_explained(gguf: str) -> None:
     result = run(
-        "-t", gguf, "--suite", "chat,short", "--drafters", "none", "-n", "2", "--temp", "0",
+        "-t", gguf, "--quick", "--suite", "chat,short", "--drafters", "none", "-n", "2",
         "--peer", "llama-server=/nowhere/llama-server", "--peer", "ollama",
     )  # fmt: skip
 

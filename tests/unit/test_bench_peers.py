@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -17,7 +18,7 @@ from edgespec.bench.peers import find, llama_python, openai_http
 from edgespec.bench.peers.find import PeerWish, parse
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
-from edgespec.bench.peers.llama_server import WAYS, binary
+from edgespec.bench.peers.llama_server import WAYS, arguments, binary
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.core import Sampling
@@ -340,6 +341,18 @@ def test_llama_server_has_plain_default_draft_and_every_ngram_kind() -> None:
     kinds = ("simple", "map-k", "map-k4v", "mod", "cache")
 
     assert set(WAYS) == {"plain", "default", "draft", *(f"ngram-{kind}" for kind in kinds)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_llama_server_gets_our_threads_file_and_context(tmp_path: Path, way: str) -> None:
+    # Public fault: as many threads as logical cores, twice, for target and draft model.
+    said = arguments(way, inputs(tmp_path, has_draft=True), 9000)
+
+    given = dict(pairwise(said))
+    assert {v for k, v in given.items() if "threads" in k} == {"2"}
+    assert given["--ctx-size"] == "512"
+    assert given["--model"] == str(tmp_path / "model.gguf")
+    assert ("--spec-draft-model" in given) == (way == "draft")
 
 
 def test_binary_is_found_by_its_path(tmp_path: Path) -> None:

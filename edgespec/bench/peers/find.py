@@ -79,7 +79,7 @@ def find(
             label = f"{wish.name}:{way}"
             tell(f"starting {label}")
             try:
-                _check_memory(wish, inputs)
+                _check_memory(wish, way, inputs)
                 peer = _start(wish, way, inputs)
                 peers.append(peer)
                 peer.rest()
@@ -101,13 +101,13 @@ def _ways(wishes: Iterable[PeerWish], inputs: PeerInputs) -> Iterator[tuple[Peer
             yield wish, way
 
 
-def _check_memory(wish: PeerWish, inputs: PeerInputs) -> None:
+def _check_memory(wish: PeerWish, way: str, inputs: PeerInputs) -> None:
     """Raises: `EngineFailed` rather than let the machine swap in the middle of a measurement."""
     if wish.name in openai_http.KINDS:
         return
-    drafts_bytes = inputs.draft.stat().st_size if inputs.draft else 0
+    files = [inputs.target, *([inputs.draft] if inputs.draft and way == "draft" else [])]
     # Weights may lie in memory twice: as read, and repacked for the processor's kernels.
-    needed = 2 * (inputs.target.stat().st_size + drafts_bytes) + 2**29
+    needed = 2 * sum(file.stat().st_size for file in files) + 2**29
     free = psutil.virtual_memory().available
     if needed > free:
         raise EngineFailed(

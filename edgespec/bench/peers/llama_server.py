@@ -50,7 +50,7 @@ def binary(where: str | None) -> Path:
 def start(program: Path, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     """A server that is ready. Raises: `EngineFailed`."""
     name, port = f"{NAME}:{way}", free_port()
-    process = PeerProcess(name, [str(program), *_arguments(way, inputs, port)])
+    process = PeerProcess(name, [str(program), *arguments(way, inputs, port)])
     server = Server(name, f"http://127.0.0.1:{port}")
     try:
         process.wait_for(lambda: server.is_there("/health"), _LOAD_S)
@@ -64,9 +64,10 @@ def start(program: Path, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     )
 
 
-def _arguments(way: str, inputs: PeerInputs, port: int) -> list[str]:
+def arguments(way: str, inputs: PeerInputs, port: int) -> list[str]:
+    """What the server is started with."""
     threads = str(inputs.n_threads)
-    arguments = [
+    said = [
         *("--model", str(inputs.target), "--host", "127.0.0.1", "--port", str(port)),
         *("--ctx-size", str(inputs.n_ctx), "--threads", threads, "--threads-batch", threads),
         *("--parallel", str(inputs.n_slots), "--kv-unified", "--cache-ram", "0"),
@@ -74,9 +75,9 @@ def _arguments(way: str, inputs: PeerInputs, port: int) -> list[str]:
         *WAYS[way].flags,
     ]
     if WAYS[way].needs_draft:
-        arguments += ["--spec-draft-model", str(inputs.draft), "--spec-draft-threads", threads]
-        arguments += ["--spec-draft-threads-batch", threads]
-    return arguments
+        said += ["--spec-draft-model", str(inputs.draft), "--spec-draft-threads", threads]
+        said += ["--spec-draft-threads-batch", threads]
+    return said
 
 
 @cache
