@@ -35,7 +35,7 @@ _TELLING = 3
 """Sizes that are measured however slow the model is."""
 _SWEEPS = 3
 """Each size is measured so often, sweep by sweep: other work then meets all sizes alike."""
-_BUDGET_S = 2.0
+BUDGET_S = 2.0
 _READING = 0.3
 """Most of the budget that reading the context may take."""
 _DEPTH = 512
@@ -55,14 +55,18 @@ def typical(loaded: Loaded) -> Costs:
 
 
 def measured(
-    loaded: Loaded, tell: Callable[[float], None], clock: Clock = perf_counter
+    loaded: Loaded,
+    tell: Callable[[float], None],
+    clock: Clock = perf_counter,
+    *,
+    budget_s: float = BUDGET_S,
 ) -> Measured:
     """The remembered costs, or new ones, `tell` hearing the share done."""
     kept = paths.cache_dir() / "pace" / f"{_key(loaded)}.json"
     samples = read(kept)
     if not is_complete(samples, loaded.session):
         before = samples
-        samples = _measure(loaded, samples, tell, clock)
+        samples = _measure(loaded, samples, tell, clock, budget_s)
         is_noisy = samples.spread > _NOISY
         _log.info("measured%s: %s", " on a busy machine" if is_noisy else "", samples)
         if is_noisy and before.seconds:
@@ -91,7 +95,11 @@ def _sizes(session: Session) -> list[int]:
 
 
 def _measure(
-    loaded: Loaded, samples: Samples, tell: Callable[[float], None], clock: Clock
+    loaded: Loaded,
+    samples: Samples,
+    tell: Callable[[float], None],
+    clock: Clock,
+    budget_s: float,
 ) -> Samples:
     """`samples` and what the budget adds to them."""
     began_s = clock()
@@ -108,7 +116,7 @@ def _measure(
             if len(seconds[n]) > sweep:
                 continue
             is_known = all(seconds[m] for m in sizes[:_TELLING])
-            if is_known and clock() - began_s > _BUDGET_S:
+            if is_known and clock() - began_s > budget_s:
                 return replace(samples, seconds=_frozen(seconds))
             seconds[n].append(_pass_s(session, depth, n, clock))
             tell(min(1.0, sum(map(len, seconds.values())) / total))
@@ -134,7 +142,7 @@ def _read_context(session: LlamaSession, clock: Clock, began_s: float) -> int:
     goal = max(1, min(_DEPTH, session.n_ctx // 4))
     depth = min(_LEAST_DEPTH, goal)
     session.forward(_tokens(session, depth), n_logits=0)
-    while depth < goal and clock() - began_s < _READING * _BUDGET_S:
+    while depth < goal and clock() - began_s < _READING * BUDGET_S:
         depth = min(depth + session.n_batch, goal)
         session.forward(_tokens(session, depth), n_logits=0)
     return depth

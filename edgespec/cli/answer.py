@@ -5,10 +5,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
+from edgespec.cli.explain import explained
 from edgespec.cli.interrupts import stopping
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import draft_line, speed_line
 from edgespec.events import Delta, Done, Event, PromptProgress, Round, Stats, TokenLogprob
+from edgespec.explanation import Explanation
 
 if TYPE_CHECKING:
     from edgespec.api.types import LanguageModel, Options, Prompt
@@ -31,6 +33,7 @@ def answer(
     *,
     as_json: bool,
     with_stats: bool,
+    with_reasons: bool = False,
 ) -> None:
     """Stream one answer to stdout, or print it as one JSON object.
 
@@ -48,7 +51,11 @@ def answer(
             if not as_json:
                 screen.end_answer()
             elif heard.text or stats.finish_reason != "error":
-                screen.line(_as_json(screen, model, heard, stats, options.sampling.seed))
+                told = model.explain() if with_reasons else None
+                screen.line(_as_json(screen, model, heard, stats, options.sampling.seed, told))
+            if with_reasons and not as_json:
+                for line in explained(model):
+                    screen.note(line)
             if with_stats:
                 screen.note(speed_line(stats))
                 screen.note(draft_line(stats))
@@ -77,7 +84,12 @@ def _show(screen: Screen, event: Event, heard: _Heard, *, is_silent: bool) -> No
 
 
 def _as_json(
-    screen: Screen, model: "LanguageModel", heard: _Heard, stats: Stats, seed: int | None
+    screen: Screen,
+    model: "LanguageModel",
+    heard: _Heard,
+    stats: Stats,
+    seed: int | None,
+    told: Explanation | None,
 ) -> str:
     about = model.description
     whole: dict[str, Any] = {
@@ -91,6 +103,8 @@ def _as_json(
         "seed": seed,
         "stats": stats.to_dict(),
     }
+    if told is not None:
+        whole["explanation"] = told.to_dict()
     if heard.logprobs:
         whole["logprobs"] = [_logprob(one) for one in heard.logprobs]
     return json.dumps(whole, ensure_ascii=not screen.speaks_utf8)

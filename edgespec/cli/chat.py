@@ -73,7 +73,15 @@ def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> N
             options = replace(options, sampling=sampling)
         messages: list[Message] = [*chat.messages(), {"role": "user", "content": question}]
         prompt = question if flags.raw else messages
-        answer(screen, chat.model, prompt, options, as_json=flags.json, with_stats=flags.stats)
+        answer(
+            screen,
+            chat.model,
+            prompt,
+            options,
+            as_json=flags.json,
+            with_stats=flags.stats,
+            with_reasons=flags.explain,
+        )
 
 
 def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
@@ -81,7 +89,7 @@ def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
 
     show_warnings(screen)
     with _loaded(screen, _chat(screen, doors, flags)) as chat:
-        repl(screen, chat, with_stats=flags.stats)
+        repl(screen, chat, with_stats=flags.stats, with_reasons=flags.explain)
 
 
 def _chat(

@@ -16,16 +16,27 @@ if TYPE_CHECKING:
 @click.option(
     "--pair", nargs=2, metavar="TARGET DRAFT", help="Prove that drafting loses nothing with these."
 )
+@click.option("--curve", metavar="MODEL", help="Measure what its passes cost by their rows.")
+@click.option("--draft", metavar="MODEL|off|auto", help="With --curve: the draft model.")
 @click.option("--rpc", metavar="HOST:PORT,...", default="", help="Ask these workers too.")
 @log_flags
 @click.pass_obj
-def doctor(shared: Shared, /, pair: tuple[str, str] | None, rpc: str) -> int:
-    """Report build, devices, memory and models; or check a pair of models.
+def doctor(
+    shared: Shared,
+    /,
+    pair: tuple[str, str] | None,
+    curve: str | None,
+    draft: str | None,
+    rpc: str,
+) -> int:
+    """Report build, devices, memory and models; or check a pair, or measure a model.
 
     Exits with 1 when something needs mending.
     """
     if pair is not None:
         return _check_pair(shared.screen, *pair)
+    if curve is not None:
+        return _show_curve(shared.screen, curve, draft)
     from edgespec.doctor import report
 
     return show(shared.screen, report(rpc))
@@ -51,3 +62,17 @@ def _check_pair(screen: Screen, target: str, draft: str) -> int:
     for line in lines(proof):
         screen.line(line)
     return 0 if proof.is_lossless else 1
+
+
+def _show_curve(screen: Screen, target: str, draft: str | None) -> int:
+    from edgespec.cli.wording import loading_line
+    from edgespec.curve import curve, lines
+
+    found = curve(
+        target,
+        None if draft == "off" else draft or "auto",
+        lambda phase, share: screen.status(loading_line(phase, share)),
+    )
+    for line in lines(found, bar="█" if screen.speaks_utf8 else "#"):
+        screen.line(line)
+    return 0

@@ -58,6 +58,7 @@ class Flags:
     json: bool
     logprobs: int | None
     stats: bool
+    explain: bool
     plain: bool
     is_continued: bool
     resume: str | None
@@ -139,13 +140,32 @@ _COUNT = click.IntRange(min=0)
 _SOME = click.IntRange(min=1)
 THREADS = click.IntRange(min=1, max=_MOST_THREADS)
 
+
+class _DraftLen(click.ParamType["int | None"]):
+    """A number from 1 on, or "auto", which is None."""
+
+    name = "auto|N"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
+        if value == AUTO:
+            return None
+        return _SOME.convert(value, param, ctx)
+
+
 _MODELS = (
     click.option("-t", "-m", "--target", metavar="MODEL", help="Catalogue id or GGUF file."),
     click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto."),
     click.option(
         "--drafter", type=click.Choice((*DRAFTERS, AUTO)), help="How to draft. Default: auto."
     ),
-    click.option("--draft-len", type=_SOME, metavar="N", help="Most draft tokens per step."),
+    click.option(
+        "--draft-len",
+        type=_DraftLen(),
+        metavar="auto|N",
+        help="Draft tokens per step. Default: auto, what pays at each.",
+    ),
     click.option("-c", "--ctx", type=_SOME, metavar="N", help="Context length in tokens."),
     click.option("--threads", type=THREADS, metavar="N", help="CPU threads. Default: the cores."),
 )
@@ -178,6 +198,7 @@ _OUTPUT = (
         "--logprobs", type=_COUNT, metavar="N", help="With --json: each token's, and N rivals'."
     ),
     click.option("--stats", is_flag=True, help="Speed and acceptance on stderr."),
+    click.option("--explain", is_flag=True, help="What was drafted and why, on stderr."),
     click.option("--plain", is_flag=True, help="Line by line, without a full-screen UI."),
     click.option("--continue", "is_continued", is_flag=True, help="Go on with the last chat."),
     click.option("--resume", metavar="ID", help="Go on with a saved chat: edgespec history."),

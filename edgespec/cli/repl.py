@@ -14,6 +14,7 @@ from edgespec.chat.commands_options import choices_text
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.chat.outcome import Outcome
 from edgespec.chat.turns import ContextFull, LoadProgress, Notice, Returned, Update
+from edgespec.cli.explain import explained
 from edgespec.cli.interrupts import stopping
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import draft_line, loading_line, reading_line, speed_line
@@ -29,9 +30,11 @@ _LONG_PROMPT = 1000
 """From so many tokens on, reading is worth a word where no status line can be shown."""
 
 
-def repl(screen: Screen, chat: ChatController, *, with_stats: bool) -> None:
+def repl(
+    screen: Screen, chat: ChatController, *, with_stats: bool, with_reasons: bool = False
+) -> None:
     """Talk until /quit or the end of input. Raises: `KeyboardInterrupt` at the second Ctrl-C."""
-    _Talk(screen, chat, with_stats).run()
+    _Talk(screen, chat, with_stats, with_reasons).run()
 
 
 def wait_for_model(screen: Screen, chat: ChatController) -> None:
@@ -52,6 +55,7 @@ class _Talk:
     screen: Screen
     chat: ChatController
     with_stats: bool
+    with_reasons: bool
     edited: Turn | None = None
     """What is sent next takes its place."""
     draft: str = ""
@@ -135,7 +139,10 @@ class _Talk:
                 screen.note(f"{usage:<{_USAGE_WIDTH}}{summary}")
             screen.note(KEYS)
         elif outcome.effect == "copy":
-            screen.line(outcome.payload)
+            self._copy(outcome.payload)
+        elif outcome.effect == "why":
+            told = list(explained(self.chat.model)) if self.chat.model is not None else []
+            screen.note("\n".join(told) or "no answer yet")
         elif outcome.effect == "edit":
             self.edited, self.draft = outcome.turn, outcome.payload
             screen.note("edit the message, then Enter; an empty line leaves it as it is")
@@ -146,6 +153,16 @@ class _Talk:
         if outcome.effect == "opened" and self.chat.turns:
             screen.note(turn_text(self.chat.turns[-1]))
             screen.remember([turn.prompt for turn in self.chat.turns])
+
+    def _copy(self, text: str) -> None:
+        """To the clipboard, raw; where nobody sits at a terminal, to stdout."""
+        screen = self.screen
+        if not screen.is_out_terminal or not screen.is_typed or os.environ.get("TERM") == "dumb":
+            screen.line(text)
+            return
+        from edgespec.tui.clipboard import copy
+
+        screen.note(str(copy(text, screen.send_to_clipboard, dict(os.environ))))
 
     def _follow(self, turn: Turn | None) -> None:
         """Print what comes as it grows. The first Ctrl-C stops it, the second goes on up."""
@@ -207,3 +224,6 @@ class _Talk:
             screen.note("[stopped]")
         if self.with_stats:
             screen.note(f"{speed_line(turn.stats)}; {draft_line(turn.stats)}.")
+        if self.with_reasons and self.chat.model is not None:
+            for line in explained(self.chat.model):
+                screen.note(line)

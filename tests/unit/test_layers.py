@@ -24,7 +24,7 @@ LAYERS = (
     ("bench",),
     ("replay",),
     ("profile",),
-    ("doctor",),
+    ("curve", "doctor",),
     ("proof",),
     ("tui",),
     ("cli",),
