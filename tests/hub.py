@@ -196,7 +196,8 @@ class _Answer(BaseHTTPRequestHandler):
         said = 0 if fault.lies_about_range else first
         self.send_response(status)
         if status == 206:
-            self.send_header("Content-Range", f"bytes {said}-{min(last, len(data) - 1)}/{len(data)}")
+            end = min(last, len(data) - 1)
+            self.send_header("Content-Range", f"bytes {said}-{end}/{len(data)}")
         if fault.is_short or fault.extra:
             self.send_header("Connection", "close")
         else:

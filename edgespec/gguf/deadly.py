@@ -182,7 +182,8 @@ def _delta_nets(facts: _Facts) -> Iterator[str]:
     key = facts.key("rope.dimension_sections")
     array = facts.part.arrays.get(key)
     sections = facts.part.numbers(key) if array is not None and not array.is_text else ()
-    if not 0 < sum(sections[:3]) <= sum(sections) <= facts.shape.n_head_dim_k:
+    is_whole = 0 < sum(sections[:3]) <= sum(sections) <= facts.shape.n_head_dim_k
+    if array is not None and not is_whole:
         yield f"rotates {sum(sections):,.0f} of {facts.shape.n_head_dim_k} numbers of a key"
     for layer in range(facts.shape.n_layer):
         has = {part for part in _MIXERS if f"blk.{layer}.{part}.weight" in facts.names}
