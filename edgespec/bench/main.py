@@ -142,7 +142,7 @@ def _streams(field: Field, plan: Plan, wish: Wish, ears: Ears) -> tuple[StreamSc
     if not wish.streams:
         return ()
     shortest = sorted(plan.prompts, key=lambda prompt: prompt.n_chars)[:4]
-    wanted = (PLAIN, AUTO, "llama-server:plain", "llama-server:default", "xllamacpp:plain")
+    wanted = (PLAIN, AUTO, "llama-server:plain", "llama-server:ngram-simple", "xllamacpp:plain")
     arms = tuple(arm for arm in wanted if arm in field.arms)
     if AUTO not in arms:
         arms += tuple(arm for arm in plan.arms if arm != PLAIN)[:1]

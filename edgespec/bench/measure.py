@@ -83,6 +83,8 @@ class Engine(Protocol):
     """Its ways to decode; names are unique over all engines."""
     plain: str | None
     """Its arm without drafts; None when it has none."""
+    remembers: bool
+    """Earlier answers feed its drafts: only its first answer to a prompt says something."""
 
     def wake(self) -> None:
         """Be ready to answer."""
@@ -137,7 +139,8 @@ class Cell:
     ttft_s: dict[str, float]
     """By engine: time to the first token of a prompt of which nothing was resident."""
     turns: tuple[tuple[Run, ...], ...]
-    """Each turn holds one run of every arm: its pairs are compared with each other."""
+    """Each turn holds one run of every arm: its pairs are compared with each other. Later turns are
+    without the arms of engines that remember."""
 
     def runs(self, arm: str) -> list[Run]:
         """The runs of one arm, a turn each."""
@@ -239,12 +242,12 @@ def _turns(
 ) -> tuple[tuple[Run, ...], ...]:
     ask = Ask(prompt, Sampling(temperature, seed=prompt.seed), plan.n_tokens(prompt))
     turns = []
-    for turn in abba(tuple(engines.arms), plan.n_rounds, random):
+    for i, turn in enumerate(abba(tuple(engines.arms), plan.n_rounds, random)):
         runs = []
         for arm in turn:
             engine = engines.arms.get(arm)
-            if engine is None:
-                continue  # it failed a moment ago
+            if engine is None or (i and engine.remembers):
+                continue  # it failed a moment ago, or would quote itself
             tell(f"{prompt.name} at temperature {temperature:g}: {arm}")
             with engines.awake(engine):
                 runs.append(engine.answer(arm, ask))

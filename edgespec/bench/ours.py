@@ -53,6 +53,7 @@ class OurEngine:
     name = OURS
     plain: str | None = PLAIN
     is_batching = False
+    remembers = False
 
     def __init__(
         self,

@@ -103,9 +103,14 @@ def scores(
 
 
 def log_ratios(cell: Cell, arm: str, base: str) -> list[float]:
-    """Turn by turn, the logarithm of an arm's speed over another's."""
-    pairs = zip(cell.runs(arm), cell.runs(base), strict=True)
-    return [math.log(run.tokens_per_s / plain.tokens_per_s) for run, plain in pairs]
+    """Turn by turn, the logarithm of an arm's speed over another's, where both ran."""
+    return [math.log(a.tokens_per_s / b.tokens_per_s) for a, b in pairs(cell, arm, base)]
+
+
+def pairs(cell: Cell, arm: str, base: str) -> list[tuple[Run, Run]]:
+    """The runs of two arms that belong together."""
+    turns = ({run.arm: run for run in turn} for turn in cell.turns)
+    return [(turn[arm], turn[base]) for turn in turns if arm in turn and base in turn]
 
 
 def _mean_ratio(logs: Sequence[float]) -> float:
@@ -120,12 +125,11 @@ def _score(
     interval: Interval | None,
     is_deterministic: bool,
 ) -> Score:
-    runs, plain = cell.runs(arm), cell.runs(PLAIN)
+    runs = cell.runs(arm)
     stats = runs[0].stats  # a fixed seed: all turns decide the same but for near-ties
     is_told = all(run.tokens for run in runs)
     is_comparable = is_told and (cell.temperature == 0 or is_deterministic)
-    pairs = zip(plain, runs, strict=True)
-    places = [first_difference(base.tokens, run.tokens) for base, run in pairs]
+    places = [first_difference(b.tokens, a.tokens) for a, b in pairs(cell, arm, PLAIN)]
     differences = [at for at in places if at is not None]
     has_own = own_plain is not None and bool(cell.runs(own_plain))
     energies = [run.energy_j / run.n_tokens for run in runs if run.energy_j is not None]

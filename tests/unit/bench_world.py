@@ -68,6 +68,7 @@ class ScriptedEngine:
     """The answer that breaks off, from 0."""
     log: list[str] = field(default_factory=list)
     is_batching: bool = False
+    remembers: bool = False
 
     def __post_init__(self) -> None:
         self.arms = tuple(self.token_s)

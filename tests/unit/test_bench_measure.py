@@ -116,6 +116,16 @@ def test_failed_peer_is_left_out_and_the_others_go_on() -> None:
     assert [len(turn) for cell in cells for turn in cell.turns] == [1, 1, 1, 1]
 
 
+def test_engine_that_remembers_answers_each_prompt_once() -> None:
+    clock = FakeClock()
+    ours = ScriptedEngine(clock, {PLAIN: 0.05})
+    peer = ScriptedEngine(clock, {"peer:pool": 0.04}, name="peer:pool", remembers=True)
+
+    cells = list(measure(Field([ours, peer]), plan_of("a", "b", arms=()), clock=clock))
+
+    assert [[len(turn) for turn in cell.turns] for cell in cells] == [[2, 1], [2, 1]]
+
+
 def test_failure_of_our_own_is_not_passed_over() -> None:
     with pytest.raises(EngineFailed, match="broke off"):
         cells_of(engine(fails_at=3), plan_of("a"))

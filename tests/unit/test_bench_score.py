@@ -99,6 +99,15 @@ def test_peer_is_compared_with_our_plain_decoding_and_with_its_own() -> None:
     assert fast.ttft_s == 1.3
 
 
+def test_arm_that_ran_once_is_compared_with_its_own_turn() -> None:
+    found = cell((run("none", 1.0), run("peer:pool", 0.5)), (run("none", 9.0),))
+
+    _, pool = scored(found, plain_of={"none": "none", "peer:pool": "peer:plain"})
+
+    assert pool.ratio == pytest.approx(2)
+    assert pool.interval is None
+
+
 def test_peer_that_tells_little_has_no_figures_of_its_inside() -> None:
     peer = Run("peer:served", (), 4, 0.8, ((0.2, 1), (0.4, 1), (0.8, 1)))
 

@@ -30,8 +30,11 @@ class LlamaHttpEngine:
         tokens_of: Callable[[BenchPrompt], list[int]],
         energy_j: Callable[[], float | None] = lambda: None,
         clock: Callable[[], float] = perf_counter,
+        *,
+        remembers: bool = False,
     ) -> None:
         """Take ownership of `process`, which serves."""
+        self.remembers = remembers
         self.name = name
         self.arms: tuple[str, ...] = (name,)
         self.plain: str | None = plain

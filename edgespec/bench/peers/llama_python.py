@@ -26,6 +26,7 @@ class LlamaPythonEngine:
     """Implements `types.Peer`. One arm, named as the engine."""
 
     plain: str | None = f"{NAME}:plain"
+    remembers = False
 
     def __init__(
         self,

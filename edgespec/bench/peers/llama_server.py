@@ -11,7 +11,7 @@ from edgespec.bench.measure import EngineFailed
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
 from edgespec.bench.peers.process import PeerProcess
-from edgespec.bench.peers.types import Build, PeerInputs
+from edgespec.bench.peers.types import REMEMBERS, Build, PeerInputs
 
 NAME = "llama-server"
 _LOAD_S = 300.0
@@ -22,14 +22,17 @@ _TELL_S = 20.0
 class _Way:
     flags: tuple[str, ...]
     needs_draft: bool = False
+    remembers: bool = False
+    """One pool of n-grams for all requests (common/speculative.cpp: begin() clears nothing)."""
 
 
+REMEMBERING = ("ngram-mod", "ngram-cache")
 WAYS = {
     "plain": _Way(("--spec-type", "none")),
-    "default": _Way(("--spec-default",)),
+    "default": _Way(("--spec-default",), remembers=True),
     "draft": _Way(("--spec-type", "draft-simple"), needs_draft=True),
     **{
-        kind: _Way(("--spec-type", kind))
+        kind: _Way(("--spec-type", kind), remembers=kind in REMEMBERING)
         for kind in ("ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache")
     },
 }
@@ -55,12 +58,20 @@ def start(program: Path, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     try:
         process.wait_for(lambda: server.is_there("/health"), _LOAD_S)
         version = str(server.get("/props").get("build_info", "unknown"))
-        build = Build(version, _features(str(program)), inputs.n_threads)
+        note = REMEMBERS if WAYS[way].remembers else ""
+        build = Build(version, _features(str(program)), inputs.n_threads, note)
     except BaseException:
         process.close()
         raise
     return LlamaHttpEngine(
-        name, f"{NAME}:plain", process, server, build, inputs.tokens_of, inputs.energy_j
+        name,
+        f"{NAME}:plain",
+        process,
+        server,
+        build,
+        inputs.tokens_of,
+        inputs.energy_j,
+        remembers=WAYS[way].remembers,
     )
 
 

@@ -48,6 +48,7 @@ class OpenAiEngine:
 
     plain: str | None = None
     peak_bytes: int | None = None
+    remembers = False
     is_batching = True
 
     def __init__(

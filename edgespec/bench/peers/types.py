@@ -37,6 +37,10 @@ class Build:
     """What else is not the same as in edgespec's run."""
 
 
+REMEMBERS = "drafts from its earlier answers: only the first one to each prompt counts"
+"""A note for engines that would quote themselves."""
+
+
 class Peer(Engine, Protocol):
     """An engine that is another program."""
 

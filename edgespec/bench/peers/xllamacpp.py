@@ -5,9 +5,9 @@ import json
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
 from edgespec.bench.peers.llama_python import heard, program
-from edgespec.bench.peers.llama_server import free_port
+from edgespec.bench.peers.llama_server import REMEMBERING, free_port
 from edgespec.bench.peers.process import PeerProcess
-from edgespec.bench.peers.types import Build, PeerInputs
+from edgespec.bench.peers.types import REMEMBERS, Build, PeerInputs
 
 NAME = "xllamacpp"
 WAYS = {
@@ -41,7 +41,16 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     except BaseException:
         process.close()
         raise
-    build = Build(told["version"], features_of(told["system"]), inputs.n_threads)
+    remembers = way in REMEMBERING
+    note = REMEMBERS if remembers else ""
+    build = Build(told["version"], features_of(told["system"]), inputs.n_threads, note)
     return LlamaHttpEngine(
-        name, f"{NAME}:plain", process, server, build, inputs.tokens_of, inputs.energy_j
+        name,
+        f"{NAME}:plain",
+        process,
+        server,
+        build,
+        inputs.tokens_of,
+        inputs.energy_j,
+        remembers=remembers,
     )
