@@ -68,6 +68,7 @@ COMMANDS = {
         Entry("show", "/show", "the whole chat again", answers.show),
         Entry("copy", "/copy [N|code [N]]", "copy an answer or its code, raw", answers.copy),
         Entry("stats", "/stats", "figures of the last answer", answers.stats),
+        Entry("why", "/why", "what was drafted, and why", lambda c, a: Outcome(effect="why")),
         Entry("resume", "/resume [ID|WORDS]", "saved chats; open one", history.resume, ("chats",)),
         Entry("search", "/search WORDS", "find words in all chats", history.search, ("find",)),
         Entry("title", "/title TEXT", "give this chat a title", history.title, ("rename",)),

@@ -116,7 +116,7 @@ class ChatController:
 
     @property
     def turns(self) -> list[Turn]:
-        """The branch that is shown, from its first turn on."""
+        """The branch that is shown."""
         return self.conversation.tree.path
 
     @property
@@ -329,6 +329,7 @@ class ChatController:
                 self.progress = update
             case Loaded():
                 self.attach(update.model)
+                self.options = self.shelf.advised(self.options) if self.shelf else self.options
                 self._start_waiting()
             case LoadFailed():
                 self.load_error, self.state = update.error, "ERROR"

@@ -12,11 +12,13 @@ from edgespec.chat.tree import TurnTree
 from edgespec.chat.turns import Status, Turn
 from edgespec.chat.window import Window
 from edgespec.core import Sampling
-from edgespec.errors import EdgespecError
+from edgespec.errors import EdgespecError, UsageError
 from edgespec.events import Stats
 from edgespec.history.records import ChatRecord, SavedChat, TurnRecord, new_chat_id
 
 _MOST_TITLE = 60
+_WORDS = ("drafter", "drafter_note", "finish_reason")
+"""Of `Stats`: what is no number."""
 _OF_REQUEST = ("max_tokens", "stop", "drafter", "draft_len", "think")
 
 
@@ -140,12 +142,15 @@ def settings_of(options: Options) -> dict[str, Any]:
 
 
 def with_settings(options: Options, settings: dict[str, Any]) -> Options:
-    """`options` with what was kept; names that are unknown by now are passed over."""
+    """`options` with what was kept; what has no meaning (any more) is passed over."""
     shaping = {f.name: settings[f.name] for f in fields(Sampling) if f.name in settings}
     request = {name: settings[name] for name in _OF_REQUEST if name in settings}
     if "stop" in request:
         request["stop"] = tuple(request["stop"])
-    return replace(options, sampling=replace(options.sampling, **shaping), **request)
+    try:
+        return replace(options, sampling=replace(options.sampling, **shaping), **request)
+    except (UsageError, TypeError, ValueError):
+        return options  # a file from elsewhere: its texts are worth more than its settings
 
 
 def stats_dict(stats: Stats) -> dict[str, Any]:
@@ -155,16 +160,12 @@ def stats_dict(stats: Stats) -> dict[str, Any]:
 
 def _turn(record: TurnRecord, parent: Turn | None) -> Turn:
     status: Status = record.status if record.status in ("complete", "error") else "stopped"
-    known = {f.name for f in fields(Stats)}
-    figures = {name: value for name, value in record.stats.items() if name in known}
-    if "accepted_at" in figures:
-        figures["accepted_at"] = tuple(figures["accepted_at"])
     return Turn(
         record.prompt,
         status,
         record.text,
         record.reasoning,
-        stats=Stats(**figures),
+        stats=_stats(record.stats),
         error=EdgespecError(record.error) if record.error else None,
         id=record.id,
         parent=parent,
@@ -172,6 +173,23 @@ def _turn(record: TurnRecord, parent: Turn | None) -> Turn:
         target=record.target,
         draft=record.draft,
     )
+
+
+def _stats(kept: dict[str, Any]) -> Stats:
+    """The figures of an answer; those of another kind than ours are passed over."""
+    found: dict[str, Any] = {}
+    for figure in fields(Stats):
+        value = kept.get(figure.name)
+        if figure.name == "accepted_at":
+            is_ours = isinstance(value, list) and all(isinstance(n, int) for n in value)
+            value = tuple(value) if isinstance(value, list) else value
+        elif figure.name in _WORDS:
+            is_ours = isinstance(value, str)
+        else:
+            is_ours = isinstance(value, int | float)
+        if is_ours:
+            found[figure.name] = value
+    return Stats(**found)
 
 
 def _ancestors(turn: Turn) -> tuple[Turn, ...]:

@@ -7,7 +7,7 @@ from typing import Literal
 from edgespec.chat.controller import ChatController
 from edgespec.chat.turns import Turn
 
-Effect = Literal["", "quit", "cleared", "opened", "follow", "copy", "edit", "help", "sent"]
+Effect = Literal["", "quit", "cleared", "opened", "follow", "copy", "edit", "help", "why", "sent"]
 """quit     leave
 cleared  a new chat began: empty the log
 opened   other turns are shown: draw all of them again
@@ -15,6 +15,7 @@ follow   updates will come, though no turn was sent
 copy     `payload` goes to the clipboard
 edit     `payload` goes into the prompt; what is sent then takes the place of `turn`
 help     show `help_lines`
+why      show what the last answer drafted, and why
 sent     `turn` was sent
 """
 

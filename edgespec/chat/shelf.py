@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from edgespec.api.types import Options
 from edgespec.chat.workers import OpenModel
 
 
@@ -18,7 +19,7 @@ class ModelChange:
 
 
 class Shelf(Protocol):
-    """Finds models; remembers what was taken last, as the next change starts from there."""
+    """Finds models; remembers which was loaded last, as the next change starts from there."""
 
     def names(self) -> list[str]:
         """The models on this machine."""
@@ -30,4 +31,11 @@ class Shelf(Protocol):
 
     def larger_context(self, needed: int) -> int | None:
         """A context of the present model for so many tokens; None where none can be had."""
+        ...
+
+    def advised(self, options: Options) -> Options:
+        """`options` as the publisher of the model that is loaded now advises; asked at each load.
+
+        What a person has changed stays.
+        """
         ...

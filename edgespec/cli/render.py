@@ -3,6 +3,7 @@
 The only module that prints. Knows no model and no command.
 """
 
+import base64
 import contextlib
 import importlib
 import os
@@ -77,6 +78,11 @@ class Screen:
         self.note(f"edgespec: {message}")
         if hint:
             self.note(f"hint: {hint}")
+
+    def send_to_clipboard(self, text: str) -> None:
+        """Ask the terminal to take `text` (OSC 52); it does not say whether it did."""
+        coded = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
+        self._write_out(f"\x1b]52;c;{coded}\a")
 
     def status(self, text: str) -> None:
         """A line that the next output replaces; only where a person watches stderr."""

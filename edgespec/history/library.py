@@ -62,7 +62,7 @@ class Library:
             store.close()
 
     def _write(self, act: Callable[[HistoryStore], T]) -> T:
-        store = HistoryStore.open(self.path)
+        store = HistoryStore.open(self.path, is_checked=False)
         try:
             return act(store)
         finally:

@@ -43,27 +43,35 @@ class HistoryStore:
 
     @classmethod
     def open(
-        cls, path: Path, *, busy_s: float = BUSY_S, migrations: Sequence[str] = MIGRATIONS
+        cls,
+        path: Path,
+        *,
+        busy_s: float = BUSY_S,
+        migrations: Sequence[str] = MIGRATIONS,
+        is_checked: bool = True,
     ) -> "HistoryStore":
         """Open for reading and writing; makes the file, or brings it to today's version.
 
-        A damaged file is set aside, with a notice. Raises: `HistoryError`.
+        `is_checked`: look at every page first, which takes a second for some 100 MB. A damaged
+        file is set aside, with a notice. Raises: `HistoryError`.
         """
         try:
-            return cls._opened(path, busy_s, migrations)
+            return cls._opened(path, busy_s, migrations, is_checked)
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise as_history_error(error, path) from error
         try:
             notice = set_aside(path)
-            store = cls._opened(path, busy_s, migrations)
+            store = cls._opened(path, busy_s, migrations, is_checked)
         except (sqlite3.Error, OSError) as error:
             raise as_history_error(error, path) from error
         store.notices.append(notice)
         return store
 
     @classmethod
-    def _opened(cls, path: Path, busy_s: float, migrations: Sequence[str]) -> "HistoryStore":
+    def _opened(
+        cls, path: Path, busy_s: float, migrations: Sequence[str], is_checked: bool
+    ) -> "HistoryStore":
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -75,8 +83,10 @@ class HistoryStore:
             connection.execute("PRAGMA synchronous = FULL")  # a power cut loses nothing either
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")  # what is deleted is gone
-            if (said := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise sqlite3.DatabaseError(said)
+            if is_checked:
+                (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                if said != "ok":
+                    raise sqlite3.DatabaseError(said)
         except BaseException:
             connection.close()
             raise

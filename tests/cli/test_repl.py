@@ -287,3 +287,7 @@ def test_line_chat_goes_on_with_another_model(gguf: str, tmp_path: Path) -> None
     assert loaded == ["m.gguf", "other.gguf"]
     assert result.stdout == "From m.gguf.\nFrom other.gguf.\n"
     assert "no-such-model" in result.stderr
+
+
+def test_line_chat_tells_why(gguf: str) -> None:
+    assert "no answer yet" in talk(gguf, "/why\n", ScriptedLM()).stderr

@@ -9,6 +9,7 @@ import pytest
 from edgespec.tui.shelf import Models
 from textual.widgets import DataTable, Input, TextArea
 
+from edgespec.api.types import Options
 from edgespec.chat.controller import ChatController, OpenModel
 from edgespec.chat.shelf import ModelChange
 from edgespec.errors import DownloadError
@@ -79,6 +80,9 @@ class FakeShelf:
 
     def larger_context(self, needed: int) -> int | None:
         return None
+
+    def advised(self, options: Options) -> Options:
+        return options
 
 
 def dialog(stage: Stage) -> str:

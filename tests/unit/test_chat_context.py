@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from edgespec.api.types import LanguageModel
+from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import ModelChange
 from edgespec.chat.turns import ContextFull, LoadProgress, Notice, Returned, Update
@@ -41,6 +41,9 @@ class OneShelf:
 
     def larger_context(self, needed: int) -> int | None:
         return self.larger
+
+    def advised(self, options: Options) -> Options:
+        return options
 
 
 def followed(chat: ChatController) -> list[Update]:

@@ -16,6 +16,7 @@ from edgespec.history.keeper import Keeper
 from edgespec.history.library import Library
 from edgespec.history.records import TurnRecord
 from edgespec.history.store import HistoryStore
+from tests.chats import saved, turn
 from tests.scripted import Script, ScriptedLM
 
 PATIENCE_S = 30.0
@@ -207,6 +208,24 @@ def test_chat_comes_back_with_branches_settings_and_system_prompt(start: Start) 
         "First.",
         "And?",
     ]
+
+
+def test_chat_from_elsewhere_opens_whatever_its_figures_are(start: Start, path: Path) -> None:
+    chat, _ = start()
+    start.library.merge(
+        saved(
+            turn(
+                "t1", "Hi", "Hello.", stats={"passes": "many", "ttft_s": [1], "rounds": 2, "x": 1}
+            ),
+            settings={"temperature": "hot", "stop": ["END"]},
+        )
+    )
+
+    chat.chats.open("chat2345")
+
+    stats = chat.turns[0].stats
+    assert (chat.turns[0].text, stats.passes, stats.ttft_s, stats.rounds) == ("Hello.", 0, None, 2)
+    assert chat.options == Options()
 
 
 def test_turn_of_a_process_that_died_comes_back_stopped(start: Start, path: Path) -> None:
