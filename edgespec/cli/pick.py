@@ -12,6 +12,7 @@ from edgespec.cli.render import Screen
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, ModelNotFound, UsageError
 from edgespec.models.catalogue import Catalogue, ModelSpec, load_catalogue
+from edgespec.models.hub_listing import ask_hub, ask_nobody
 from edgespec.models.names import Resolved, resolve
 from edgespec.sizes import gigabytes
 from edgespec.store import described, installed, is_offline, list_installed
@@ -99,7 +100,7 @@ def _pulls(missing: list[ModelSpec]) -> str:
 
 def _target(flags: Flags, screen: Screen, catalogue: Catalogue) -> Resolved:
     if flags.target is not None:
-        return _resolved(flags.target, screen, catalogue)
+        return _resolved(flags.target, flags, screen, catalogue)
     chosen = _last_used(catalogue) or _largest_that_fits(catalogue)
     if chosen is not None:
         screen.note(f"using {chosen.name}; --target MODEL chooses another")
@@ -107,8 +108,8 @@ def _target(flags: Flags, screen: Screen, catalogue: Catalogue) -> Resolved:
     return resolve(STARTER, catalogue)
 
 
-def _resolved(name: str, screen: Screen, catalogue: Catalogue) -> Resolved:
-    resolved = resolve(name, catalogue)
+def _resolved(name: str, flags: Flags, screen: Screen, catalogue: Catalogue) -> Resolved:
+    resolved = resolve(name, catalogue, ask=ask_nobody if flags.offline else ask_hub)
     if resolved.notice:
         screen.note(f"note: {resolved.notice}")
     if isinstance(resolved.model, ModelSpec) and resolved.model.kind == "head":
@@ -132,7 +133,7 @@ def _draft(flags: Flags, screen: Screen, catalogue: Catalogue, target: Resolved)
                 "has no use",
                 hint="leave one of them out",
             )
-        return _resolved(said, screen, catalogue)
+        return _resolved(said, flags, screen, catalogue)
     if _leaves_draft_idle(flags.drafter):
         return None
     return _known_draft(flags, catalogue, target)
@@ -177,7 +178,7 @@ def _largest_that_fits(catalogue: Catalogue) -> Resolved | None:
 
 def _last_used(catalogue: Catalogue) -> Resolved | None:
     try:
-        last = resolve(_last_file().read_text(encoding="utf-8").strip(), catalogue)
+        last = resolve(_last_file().read_text(encoding="utf-8").strip(), catalogue, ask=ask_nobody)
     except (OSError, UnicodeDecodeError, EdgespecError):
         return None  # none yet, or no longer there
     is_here = not isinstance(last.model, ModelSpec) or list_installed([last.model])

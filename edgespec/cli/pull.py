@@ -20,12 +20,14 @@ def pull(shared: Shared, /, names: tuple[str, ...], offline: bool) -> None:
     """
     from edgespec.cli.fetch import Shown, fetch
     from edgespec.models.catalogue import load_catalogue
+    from edgespec.models.hub_listing import ask_hub, ask_nobody
     from edgespec.models.names import resolve
     from edgespec.store import installed
 
     screen = shared.screen
     catalogue = load_catalogue()
-    for resolved in [resolve(name, catalogue) for name in names]:
+    ask = ask_nobody if offline else ask_hub
+    for resolved in [resolve(name, catalogue, ask=ask) for name in names]:
         if resolved.notice:
             screen.note(f"note: {resolved.notice}")
         model = resolved.model

@@ -46,12 +46,7 @@ def spec_of(name: HubName, ask: List) -> ModelSpec:
 
     Raises: `ModelNotFound` with what there is instead; `DownloadError` without an answer.
     """
-    if is_offline():
-        raise ModelNotFound(
-            f"{name.repo} is not in {paths.hub_cache()}, and offline mode forbids asking the hub",
-            hint="without HF_HUB_OFFLINE it can be fetched",
-        )
-    found = ask(name)
+    found = ask_nobody(name) if is_offline() else ask(name)
     file = _file_of(name, found)
     quant = quant_of(file.name)
     id = f"{name.repo}:{quant}" if quant else name.repo
@@ -118,6 +113,14 @@ def _nothing(name: HubName, names: list[str]) -> ModelNotFound:
     return ModelNotFound(
         f"{name.repo} has no {name.quant}; there are: {', '.join(quants)}",
         hint=f"did you mean {name.repo}:{near[0]}?",
+    )
+
+
+def ask_nobody(name: HubName) -> HubRepo:
+    """For offline mode. Raises: `ModelNotFound`, always."""
+    raise ModelNotFound(
+        f"{name.repo} is not in {paths.hub_cache()}, and offline mode forbids asking the hub",
+        hint="without --offline and HF_HUB_OFFLINE it can be fetched",
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from edgespec.errors import ModelNotFound
 from edgespec.models.catalogue import Catalogue, HubSource, ModelSpec
-from edgespec.models.hub_listing import HubFile, HubRepo
+from edgespec.models.hub_listing import HubFile, HubRepo, ask_nobody
 from edgespec.models.hub_names import HubName, parse_hub_name
 from edgespec.models.names import resolve
 from edgespec.models.quants import choose, quant_of
@@ -157,3 +157,10 @@ def test_address_of_another_kind_says_what_is_understood(text: str) -> None:
         resolve(text, CATALOGUE, ask=offer)
 
     assert "hf://user/repo" in caught.value.hint
+
+
+def test_nobody_to_ask_says_that_it_is_offline() -> None:
+    with pytest.raises(ModelNotFound) as caught:
+        resolve("a/b", CATALOGUE, ask=ask_nobody)
+
+    assert "without --offline" in caught.value.hint
