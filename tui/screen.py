@@ -39,7 +39,7 @@ _TOLD = ("", "follow", "opened", "edit")
 """What a command says is shown with these effects; the others are seen."""
 
 
-_SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params"}
+_SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params", "why": "why"}
 """Commands that are a screen here, unless they say what to do."""
 
 
