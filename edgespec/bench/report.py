@@ -1,6 +1,7 @@
 """A result as lines of text: tables whose losing rows are as plain to see as the winning ones."""
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from edgespec.api.types import PlaceMemory
 from edgespec.bench import tables
@@ -69,6 +70,7 @@ def about(result: Result) -> Iterator[str]:
     cores = hardware["cores"]
     yield f"{hardware['cpu']}, {cores['usable']} of {cores['logical']} cores; {hardware['system']}"
     yield from result.conditions.notes()
+    yield from _noise(result)
     longest = max(prompt.max_tokens for prompt in asked.prompts)
     yield (
         f"up to {longest} tokens per answer, {2 * asked.n_rounds} answers per arm in turns, order "
@@ -76,6 +78,17 @@ def about(result: Result) -> Iterator[str]:
     )
     for name, reason in result.left_out.items():
         yield f"left out: {name}: {reason}"
+
+
+def _noise(result: Result) -> Iterator[str]:
+    """How far two answers of the same arm to the same prompt were apart."""
+    speeds = [[run.tokens_per_s for run in cell.runs(PLAIN)] for cell in result.cells]
+    ratios = [max(found) / min(found) for found in speeds if len(found) > 1]
+    if ratios:
+        yield (
+            f"plain decoding of one prompt differed by {median(ratios) - 1:.0%} from turn to turn "
+            f"(median; at most {max(ratios) - 1:.0%})"
+        )
 
 
 def ahead(result: Result) -> Iterator[str]:

@@ -83,6 +83,15 @@ def test_report_names_the_drafter_in_force_and_why() -> None:
     assert '--drafter auto takes "suffix": the draft is left out' in "\n".join(lines(result()))
 
 
+def test_report_tells_how_noisy_the_machine_was() -> None:
+    engine = ScriptedEngine(FakeClock(), {PLAIN: 0.05}, drift=0.01)
+    plan = plan_of("a", arms=())
+
+    shown = "\n".join(lines(result_of(cells_of(engine, plan), plan, arms=(PLAIN,))))
+
+    assert "plain decoding of one prompt differed by 1% from turn to turn" in shown
+
+
 def test_report_says_where_a_peer_is_ahead_and_why() -> None:
     (line,) = [line for line in lines(with_peer(0.01)) if line.startswith("ahead")]
 
