@@ -19,7 +19,7 @@ from edgespec.cli.interrupts import stopping
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import draft_line, loading_line, reading_line, speed_line
 from edgespec.errors import EdgespecError
-from edgespec.events import Round
+from edgespec.events import Delta
 
 KEYS = """\
 Ctrl-C stops an answer and keeps what was said; with nothing to stop it clears the line, and the
@@ -168,18 +168,21 @@ class _Talk:
         """Print what comes as it grows. The first Ctrl-C stops it, the second goes on up."""
         n_shown = 0
         self.told.clear()
+        later: list[Update] = []
         with stopping(self.chat.stop) as caught:
             for update in self.chat.follow():
+                if n_shown == 0:
+                    self._tell(update)
+                elif isinstance(update, Notice | Returned):
+                    later.append(update)  # it would stand in the middle of the answer
                 new = turn.text[n_shown:] if turn is not None else ""
                 n_shown += len(new)
                 if new:
                     self.screen.answer(new)
-                else:
-                    self._tell(update)
-        for update in self.chat.drain():
-            self._tell(update)
         if turn is not None and turn.status != "queued":
             self._close(turn)
+        for update in [*later, *self.chat.drain()]:
+            self._tell(update)
         if caught.number == signal.SIGTERM:
             caught.raise_again()
 
@@ -195,8 +198,9 @@ class _Talk:
                 screen.remember([text])
             case ContextFull():
                 screen.note(choices_text(self.chat))
-            case Round(_, stats) if self.chat.state == "THINKING":
-                self._status(f"thinking: {stats.generated_tokens:,} tokens", "thinking")
+            case Delta(kind="reasoning"):
+                n_tokens = sum(turn.reasoning_tokens for turn in self.chat.turns[-1:])
+                self._status(f"thinking: {n_tokens:,} tokens", "thinking")
             case _ if (reading := self.chat.reading) is not None:
                 is_long = reading.total - reading.cached >= _LONG_PROMPT
                 word = f"reading {reading.total:,} tokens" if is_long else ""

@@ -1,8 +1,8 @@
 """The `edgespec` command with a scripted model behind it, for tests that need a real process.
 
-SCRIPT_TEXT is the answer; SCRIPT_HOLD_AT holds the stream there until it is cancelled. SCRIPT_LOAD
-makes loading end at 40 %: "fail" with an error, "hold" never. SCRIPT_AT_EXIT is printed when the
-interpreter shuts down in order.
+SCRIPT_TEXT is the answer, SCRIPT_REASONING what is thought before it; SCRIPT_HOLD_AT holds the
+stream there until it is cancelled. SCRIPT_LOAD makes loading end at 40 %: "fail" with an error,
+"hold" never. SCRIPT_AT_EXIT is printed when the interpreter shuts down in order.
 """
 
 import atexit
@@ -16,7 +16,11 @@ from edgespec.errors import DoesNotFit
 from tests.scripted import Script, ScriptedLM
 
 _hold_at = os.environ.get("SCRIPT_HOLD_AT")
-_script = Script(os.environ.get("SCRIPT_TEXT", ""), hold_at=int(_hold_at) if _hold_at else None)
+_script = Script(
+    os.environ.get("SCRIPT_TEXT", ""),
+    os.environ.get("SCRIPT_REASONING", ""),
+    hold_at=int(_hold_at) if _hold_at else None,
+)
 
 
 def _load(*_: object, progress: Callable[[str, float], None], **__: object) -> ScriptedLM:

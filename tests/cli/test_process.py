@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -242,6 +243,54 @@ def test_dumb_terminal_gets_the_line_chat_without_escapes(gguf: str) -> None:
     assert code == 0
     assert "Hello [31mred.\n" in shown
     assert "\x1b" not in shown
+
+
+def test_dumb_terminal_is_told_once_that_the_model_thinks(gguf: str) -> None:
+    thinking = {"SCRIPT_REASONING": "a b " * 9, "SCRIPT_HOLD_AT": "6"}
+
+    _, shown = in_terminal(
+        "-m", gguf, typed=b"Hi\n/quit\n", interrupt_at=b"[thinking]", TERM="dumb", **thinking
+    )
+
+    assert shown.count("[thinking]\n") == 1
+    assert "[stopped]\n" in shown
+
+
+HOSTILE = (
+    "a\x1b]52;c;cHdu\x07\x1b[2Jb\u202ecod\u2028next\x85line\r\x9b31mred "
+    "\U0001f468\u200d\U0001f469 e\u0301"
+)
+
+
+def test_line_chat_never_lets_a_text_command_the_terminal(gguf: str) -> None:
+    _, shown = in_terminal(
+        "-m", gguf, "--plain", typed=b"Hi\n/show\n/quit\n", TERM="dumb", SCRIPT_TEXT=HOSTILE
+    )
+
+    lines = shown.splitlines()
+    for line in ("a]52;c;cHdu[2Jbcod", "next", "line", "31mred \U0001f468\u200d\U0001f469 e\u0301"):
+        assert lines.count(line) == 2  # the answer, and /show
+    assert set(shown) & {"\x1b", "\x07", "\x9b", "\u202e", "\u2028", "\x85", "\r"} == set()
+
+
+def test_piped_line_chat_gives_the_text_as_it_is(gguf: str) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "-m", gguf, "--plain"],
+        input=b"Hi\n/copy\n",
+        env=environment(SCRIPT_TEXT=HOSTILE),
+        capture_output=True,
+    )
+
+    assert ended.stdout == f"{HOSTILE}\n".encode() * 2
+
+
+def test_line_chat_uses_no_colour(gguf: str) -> None:
+    _, shown = in_terminal(
+        "-m", gguf, "--plain", typed=b"Hi\n/help\n/quit\n", NO_COLOR="1", SCRIPT_TEXT="Hello."
+    )
+
+    assert "Hello." in shown
+    assert re.findall(r"\x1b\[[0-9;]*m", shown) == []
 
 
 def test_error_begins_on_a_line_of_its_own_after_a_status(gguf: str) -> None:
