@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.intervals import LEVEL, Interval, intervals
-from edgespec.bench.measure import PLAIN, Cell
+from edgespec.bench.measure import Cell
 from edgespec.bench.result import Result
 from edgespec.bench.score import log_ratios
 from edgespec.bench.tables import spread
@@ -69,7 +70,7 @@ def compared(before: Result, after: Result) -> Comparison:
     """Compare arms over the prompts that both results have."""
     old, new = _by_key(before), _by_key(after)
     shared = [key for key in old if key in new]
-    arms = [arm for arm in before_arms(before) if arm in before_arms(after)]
+    arms = [arm for arm in _arms_of(before) if arm in _arms_of(after)]
     pairs = [
         (arm, temperature) for temperature in dict.fromkeys(t for _, t in shared) for arm in arms
     ]
@@ -97,7 +98,7 @@ def compared(before: Result, after: Result) -> Comparison:
     )
 
 
-def before_arms(result: Result) -> tuple[str, ...]:
+def _arms_of(result: Result) -> tuple[str, ...]:
     """The arms that took part."""
     return tuple(dict.fromkeys(score.arm for score in result.scores))
 

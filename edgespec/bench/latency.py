@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from edgespec.bench.measure import Run
+from edgespec.bench.engine import Run
 
 _TOGETHER_S = 0.001
 """A server tells the tokens of one pass one by one, faster than any model can make them."""

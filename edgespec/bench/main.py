@@ -9,10 +9,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from edgespec.api.types import Placing
 from edgespec.bench import facts
 from edgespec.bench.conditions import Conditions, look
 from edgespec.bench.energy import Rapl
-from edgespec.bench.measure import OURS, PLAIN, Cell, Field, Plan, fitting, measure
+from edgespec.bench.engine import OURS, PLAIN
+from edgespec.bench.measure import Cell, Field, Plan, fitting, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
 from edgespec.bench.ours import OurEngine, parted
 from edgespec.bench.peers.find import Found, PeerWish
@@ -21,9 +23,10 @@ from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_seen
 from edgespec.bench.rig import Rig
 from edgespec.bench.sampling import chain_costs
-from edgespec.bench.score import Divergence, Score, scores, totals
+from edgespec.bench.score import Divergence, Score, scores
 from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
 from edgespec.bench.suite import BenchPrompt
+from edgespec.bench.total import totals
 from edgespec.drafters import DRAFTERS, find
 from edgespec.equality import explained
 from edgespec.errors import ContextOverflow, UsageError
@@ -44,6 +47,8 @@ class Wish:
     """Numbers of readers at once; empty: only one is measured."""
     has_chain: bool = True
     """Measure the sampling chain too."""
+    placing: Placing | None = None
+    """Where the models go; None: where they fit best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,9 @@ def run(wish: Wish, plan: Callable[[bool], Plan], ears: Ears = Ears()) -> Result
     energy = Rapl()
     with ExitStack() as stack:
         with logged_buffers() as log:
-            rig = Rig.load(wish.target, wish.draft, wish.n_threads, ears.progress)
+            rig = Rig.load(
+                wish.target, wish.draft, wish.n_threads, ears.progress, wish.placing
+            )
         stack.callback(rig.close)
         wished = plan(rig.draft is not None)
         planned = _fitting(rig, wished)

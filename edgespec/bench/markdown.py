@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from edgespec.bench import tables
-from edgespec.bench.measure import PLAIN
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.report import INTERVAL_NOTE, about, ahead, texts
 from edgespec.bench.result import Result
 from edgespec.bench.score import Score

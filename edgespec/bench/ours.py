@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Protocol
 
 from edgespec.api.types import LanguageModel, Options
-from edgespec.bench.measure import OURS, PLAIN, Ask, Reading, Run
+from edgespec.bench.engine import OURS, PLAIN, Ask, Reading, Run
 from edgespec.bench.suite import BenchPrompt
 from edgespec.errors import UsageError
 from edgespec.events import PromptProgress, Round, Step

@@ -5,7 +5,7 @@ from statistics import median
 
 from edgespec.api.types import PlaceMemory
 from edgespec.bench import tables
-from edgespec.bench.measure import PLAIN
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.result import Result
 from edgespec.bench.sampling import N_VOCAB, ChainCost
 from edgespec.bench.score import Divergence, Score

@@ -15,9 +15,10 @@ from edgespec.bench.memory import Memory
 from edgespec.bench.peers.types import Build
 from edgespec.bench.revive import plain, revive
 from edgespec.bench.sampling import ChainCost
-from edgespec.bench.score import Divergence, Score, Total
+from edgespec.bench.score import Divergence, Score
 from edgespec.bench.streams import StreamScore
 from edgespec.bench.suite import BenchPrompt
+from edgespec.bench.total import Total
 from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
 

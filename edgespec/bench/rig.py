@@ -42,10 +42,21 @@ class Rig:
         draft: str | Path | None,
         n_threads: int | None,
         progress: Callable[[str, float], None],
+        placing: Placing | None = None,
     ) -> "Rig":
         """Load as `edgespec.load` does. Raises: as that."""
+        said = placing or Placing()
+        asked, workers = wishes(said, draft=draft)
         files = find_files(target, draft, "auto")
-        loaded = load_pair(files, n_ctx=None, n_threads=n_threads, progress=progress)
+        loaded = load_pair(
+            files,
+            n_ctx=None,
+            n_threads=n_threads,
+            progress=progress,
+            asked=asked,
+            workers=workers,
+            memory_bytes=said.get("memory_bytes"),
+        )
         try:
             return Rig(loaded, progress)
         except BaseException:

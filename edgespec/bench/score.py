@@ -1,14 +1,14 @@
 """From measured runs to the figures of one arm: on one prompt, and over all."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from edgespec.bench.engine import OURS, PLAIN, Run
 from edgespec.bench.intervals import Interval, intervals
 from edgespec.bench.latency import Latency, latency
-from edgespec.bench.measure import PLAIN, Cell, Run
+from edgespec.bench.measure import Cell
 from edgespec.equality import Difference, first_difference
 
 
@@ -113,7 +113,8 @@ def pairs(cell: Cell, arm: str, base: str) -> list[tuple[Run, Run]]:
     return [(turn[arm], turn[base]) for turn in turns if arm in turn and base in turn]
 
 
-def _mean_ratio(logs: Sequence[float]) -> float:
+def mean_ratio(logs: Sequence[float]) -> float:
+    """The geometric mean of ratios whose logarithms are given."""
     return math.exp(sum(logs) / len(logs))
 
 
@@ -141,9 +142,9 @@ def _score(
         arm=arm,
         n_tokens=runs[0].n_tokens,
         tokens_per_s=median(run.tokens_per_s for run in runs),
-        ratio=_mean_ratio(logs),
+        ratio=mean_ratio(logs),
         interval=interval,
-        own_ratio=_mean_ratio(log_ratios(cell, arm, str(own_plain))) if has_own else None,
+        own_ratio=mean_ratio(log_ratios(cell, arm, str(own_plain))) if has_own else None,
         ttft_s=cell.ttft_s.get(engine_of(arm), math.nan),
         latency=latency(runs),
         tokens_per_pass=runs[0].n_tokens / stats.passes if stats and stats.passes else None,
@@ -162,8 +163,6 @@ def _score(
 
 def engine_of(arm: str) -> str:
     """The engine that an arm belongs to: what stands before its colon, or edgespec."""
-    from edgespec.bench.measure import OURS
-
     return arm if ":" in arm else OURS
 
 
@@ -184,104 +183,6 @@ def _per_step_ms(runs: Sequence[Run], seconds: Callable[[Run], float]) -> float 
     if not all(run.native_s is not None and run.stats for run in runs):
         return None
     return median(1e3 * seconds(run) / max(run.stats.passes, 1) for run in runs if run.stats)
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """A prompt and its ratio."""
-
-    prompt: str
-    ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """One arm over all prompts at one temperature."""
-
-    arm: str
-    temperature: float
-    n_prompts: int
-    tokens_per_s: float
-    """All tokens over all time."""
-    ratio: float
-    """Geometric mean over the prompts."""
-    interval: Interval | None
-    own_ratio: float | None
-    ttft_s: float
-    """Median over the prompts."""
-    latency: Latency | None
-    acceptance: float | None
-    mean_acceptance_length: float | None
-    acceptance_per_position: tuple[float, ...]
-    shares: Shares | None
-    energy_j_per_token: float | None
-    worst: Extreme
-    best: Extreme
-    n_losses: int
-    """Prompts on which it was slower than plain."""
-
-
-def totals(cells: Sequence[Cell], scored: Sequence[Score]) -> list[Total]:
-    """A line for every arm and temperature, in the order of `scored`."""
-    keys = dict.fromkeys((s.temperature, s.arm) for s in scored)
-    return [
-        _total(
-            [s for s in scored if (s.temperature, s.arm) == (temperature, arm)],
-            [c for c in cells if c.temperature == temperature and c.runs(arm)],
-        )
-        for temperature, arm in keys
-    ]
-
-
-def _total(scored: Sequence[Score], cells: Sequence[Cell]) -> Total:
-    arm = scored[0].arm
-    by_ratio = sorted(scored, key=lambda s: s.ratio)
-    runs = [run for cell in cells for run in cell.runs(arm)]
-    logs = [log_ratios(cell, arm, PLAIN) for cell in cells]
-    own = [math.log(s.own_ratio) for s in scored if s.own_ratio is not None]
-    energies = [run.energy_j for run in runs if run.energy_j is not None]
-    n_tokens = sum(run.n_tokens for run in runs)
-    drafts = _drafts(runs)
-    return Total(
-        arm=arm,
-        temperature=scored[0].temperature,
-        n_prompts=len(scored),
-        tokens_per_s=n_tokens / sum(run.wall_s for run in runs),
-        ratio=_mean_ratio([math.log(s.ratio) for s in scored]),
-        interval=intervals(logs).total if arm != PLAIN else None,
-        own_ratio=_mean_ratio(own) if len(own) == len(scored) else None,
-        ttft_s=median(s.ttft_s for s in scored),
-        latency=latency(runs),
-        acceptance=drafts.acceptance,
-        mean_acceptance_length=drafts.mean_length,
-        acceptance_per_position=drafts.per_position,
-        shares=shares(runs),
-        energy_j_per_token=sum(energies) / n_tokens if len(energies) == len(runs) else None,
-        worst=Extreme(by_ratio[0].prompt, by_ratio[0].ratio),
-        best=Extreme(by_ratio[-1].prompt, by_ratio[-1].ratio),
-        n_losses=sum(s.ratio < 1 for s in scored),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Drafts:
-    acceptance: float | None
-    mean_length: float | None
-    per_position: tuple[float, ...]
-
-
-def _drafts(runs: Sequence[Run]) -> _Drafts:
-    told = [run.stats for run in runs if run.stats]
-    judged = sum(s.accepted + s.rejected for s in told)
-    accepted, rounds = sum(s.accepted for s in told), sum(s.rounds for s in told)
-    at: Counter[int] = Counter()
-    for stats in told:
-        at.update(dict(enumerate(stats.accepted_at)))
-    return _Drafts(
-        accepted / judged if judged else None,
-        1 + accepted / rounds if rounds else None,
-        tuple(at[i] / rounds for i in range(len(at))) if rounds else (),
-    )
 
 
 @dataclass(frozen=True, slots=True)

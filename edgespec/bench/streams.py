@@ -13,7 +13,8 @@ from statistics import median
 from time import perf_counter
 from typing import Protocol
 
-from edgespec.bench.measure import PLAIN, Ask, Field, Run
+from edgespec.bench.engine import PLAIN, Ask, Run
+from edgespec.bench.measure import Field
 from edgespec.bench.order import abba
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling

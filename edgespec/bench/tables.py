@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.intervals import Interval
 from edgespec.bench.latency import Latency
-from edgespec.bench.measure import PLAIN
 from edgespec.bench.result import Result
-from edgespec.bench.score import Score, Total
+from edgespec.bench.score import Score
+from edgespec.bench.total import Total
 from edgespec.sizes import gibibytes
 
 NONE = "-"

@@ -7,25 +7,16 @@ from random import Random
 
 from edgespec.api.types import PlaceMemory
 from edgespec.bench.conditions import Conditions, Moment
-from edgespec.bench.measure import (
-    OURS,
-    PLAIN,
-    Ask,
-    Cell,
-    EngineFailed,
-    Field,
-    Plan,
-    Reading,
-    Run,
-    measure,
-)
+from edgespec.bench.engine import OURS, PLAIN, Ask, EngineFailed, Reading, Run
+from edgespec.bench.measure import Cell, Field, Plan, measure
 from edgespec.bench.memory import Memory
 from edgespec.bench.peers.types import Build
 from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_seen
 from edgespec.bench.sampling import ChainCost
-from edgespec.bench.score import Divergence, scores, totals
+from edgespec.bench.score import Divergence, scores
 from edgespec.bench.streams import StreamScore
 from edgespec.bench.suite import BenchPrompt
+from edgespec.bench.total import totals
 from edgespec.costs import PassCosts
 from edgespec.events import Stats, Step
 

@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from edgespec.bench.measure import PLAIN, EngineFailed, Field, fitting, measure
+from edgespec.bench.engine import PLAIN, EngineFailed
+from edgespec.bench.measure import Field, fitting, measure
 from edgespec.bench.order import abba, mixed
 from tests.unit.bench_world import FakeClock, ScriptedEngine, cells_of, plan_of
 

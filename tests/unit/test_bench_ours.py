@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from edgespec.bench.measure import Ask
+from edgespec.bench.engine import Ask
 from edgespec.bench.ours import OurEngine
 from edgespec.core import Sampling
 from tests.scripted import ScriptedLM

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from edgespec.bench.measure import Ask, EngineFailed
+from edgespec.bench.engine import Ask, EngineFailed
 from edgespec.bench.peers import find, llama_python, openai_http
 from edgespec.bench.peers.find import PeerWish, parse
 from edgespec.bench.peers.http import Server

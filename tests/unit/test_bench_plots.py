@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from edgespec.bench.measure import PLAIN
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.plots import draw
 from edgespec.bench.result import Result
 from edgespec.bench.streams import StreamScore

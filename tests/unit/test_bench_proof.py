@@ -5,7 +5,7 @@ fifth slower within the benchmark, which is worse than what a shared machine doe
 """
 
 from edgespec.bench.compare import compared
-from edgespec.bench.measure import PLAIN
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.result import Result
 from tests.unit.bench_world import FakeClock, ScriptedEngine, cells_of, plan_of, result_of
 

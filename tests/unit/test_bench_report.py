@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from edgespec.bench.conditions import Conditions
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.markdown import document, readme_table
-from edgespec.bench.measure import PLAIN, Field, measure
+from edgespec.bench.measure import Field, measure
 from edgespec.bench.report import divergence_line, lines
 from edgespec.bench.result import Result, load
 from edgespec.bench.score import Divergence

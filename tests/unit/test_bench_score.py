@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from edgespec.bench.engine import Run
 from edgespec.bench.latency import latency
-from edgespec.bench.measure import Cell, Run
-from edgespec.bench.score import Score, scores, totals
+from edgespec.bench.measure import Cell
+from edgespec.bench.score import Score, scores
+from edgespec.bench.total import totals
 from edgespec.events import Stats
 
 PLAIN_OF = {"none": "none", "suffix": "none"}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from edgespec.bench.measure import PLAIN, Field
+from edgespec.bench.engine import PLAIN
+from edgespec.bench.measure import Field
 from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
 from tests.unit.bench_world import FakeClock, ScriptedEngine, prompt
 

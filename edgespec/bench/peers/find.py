@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from edgespec.bench.measure import EngineFailed
+from edgespec.bench.engine import EngineFailed
 from edgespec.bench.peers import llama_python, llama_server, openai_http, xllamacpp
 from edgespec.bench.peers.types import Peer, PeerInputs
 from edgespec.errors import UsageError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from edgespec.bench.measure import EngineFailed
+from edgespec.bench.engine import EngineFailed
 
 _TIMEOUT_S = 600.0
 

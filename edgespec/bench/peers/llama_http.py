@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from edgespec.bench.measure import Ask, Reading, Run
+from edgespec.bench.engine import Ask, Reading, Run
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build

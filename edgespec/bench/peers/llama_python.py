@@ -6,7 +6,7 @@ from importlib.resources import files
 from time import perf_counter
 from typing import Any
 
-from edgespec.bench.measure import Ask, EngineFailed, Reading, Run
+from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
 from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build, PeerInputs

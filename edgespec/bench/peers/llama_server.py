@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from edgespec.bench.measure import EngineFailed
+from edgespec.bench.engine import EngineFailed
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
 from edgespec.bench.peers.process import PeerProcess

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from edgespec.bench.measure import Ask, EngineFailed, Reading, Run
+from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.types import Build
 from edgespec.bench.suite import BenchPrompt

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 
 import psutil
 
-from edgespec.bench.measure import EngineFailed
+from edgespec.bench.engine import EngineFailed
 
 _END_S = 5.0
 _POLL_S = 0.05

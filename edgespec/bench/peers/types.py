@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from edgespec.bench.measure import Engine
+from edgespec.bench.engine import Engine
 from edgespec.bench.suite import BenchPrompt
 
 

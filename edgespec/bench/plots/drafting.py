@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgespec.bench.measure import PLAIN
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.plots.page import (
     COLOURS,
     MARKERS,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from edgespec.bench.measure import PLAIN
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.plots.page import (
     COLOURS,
     MARKERS,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.latency import token_gaps_ms
-from edgespec.bench.measure import PLAIN
 from edgespec.bench.plots.page import (
     COLOURS,
     HATCHES,
@@ -18,7 +18,7 @@ from edgespec.bench.plots.page import (
     titled,
 )
 from edgespec.bench.result import Result
-from edgespec.bench.score import Total
+from edgespec.bench.total import Total
 
 
 def latency(result: Result) -> Any:
