@@ -3,9 +3,11 @@
 Knows the container only: what the keys mean is `shape`'s, which file to open `header`'s.
 """
 
+import hashlib
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
@@ -16,7 +18,8 @@ from edgespec.gguf.cursor import Cursor, Readable, split_strings
 Value = str | int | float | bool
 
 AGAIN: Final = "download it again, or copy it again from where it came"
-_MAX_REGION_BYTES: Final = 1 << 26
+_MAX_REGION_BYTES: Final = 1 << 24
+_PIECE_BYTES: Final = 1 << 20
 UINT16: Final = 2
 UINT32: Final = 4
 STRING: Final = 8
@@ -79,16 +82,39 @@ class GgufPart:
         array = self.arrays[key]
         if array.size_bytes > _MAX_REGION_BYTES:
             refuse(self.path, f"has {array.size_bytes:,} bytes of {shown(key)}, which no model has")
+        return next(self._pieces(array, first, _MAX_REGION_BYTES), b"")
+
+    def digest(self, key: str) -> str:
+        """The sha256 of array `key` as it lies in the file, whatever its size."""
+        digest = hashlib.sha256()
+        for piece in self._pieces(self.arrays[key]):
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def _pieces(
+        self, array: GgufArray, first: int = 0, piece_bytes: int = _PIECE_BYTES
+    ) -> Iterator[bytes]:
+        """The array's bytes from item `first` on, `piece_bytes` at a time."""
         skipped = 0 if array.is_text else first * (array.size_bytes // max(array.count, 1))
-        n_bytes = array.size_bytes - skipped
+        at, left = array.at + skipped, array.size_bytes - skipped
         try:
-            if self.far is not None:
-                return Cursor(self.far, self.size_bytes, array.at + skipped).take(n_bytes)
-            with self.path.open("rb") as file:
-                size_bytes = os.fstat(file.fileno()).st_size
-                return Cursor(file, size_bytes, array.at + skipped).take(n_bytes)
+            with self._opened() as (file, size_bytes):
+                cursor = Cursor(file, size_bytes, at)
+                while left:
+                    n_bytes = min(left, piece_bytes)
+                    yield cursor.take(n_bytes)
+                    left -= n_bytes
         except (EOFError, OSError) as error:
             raise _changed(self.path) from error
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Readable, int]]:
+        """The file, and its size as it is now."""
+        if self.far is not None:
+            yield self.far, self.size_bytes
+            return
+        with self.path.open("rb") as file:
+            yield file, os.fstat(file.fileno()).st_size
 
     def texts(self, key: str) -> list[bytes]:
         """The strings of array `key`."""

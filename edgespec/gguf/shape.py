@@ -3,7 +3,6 @@
 Pure: a `GgufPart` in, a `ModelShape` out. Does not decide what fits or what runs.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -182,4 +181,4 @@ def _quant(part: GgufPart, tensors: Sequence[GgufTensor]) -> str:
 
 def _vocab_digest(part: GgufPart) -> str:
     key = "tokenizer.ggml.tokens"
-    return hashlib.sha256(part.region(key)).hexdigest() if key in part.arrays else ""
+    return part.digest(key) if key in part.arrays else ""

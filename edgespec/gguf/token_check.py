@@ -16,6 +16,8 @@ _FAMILIES: Final = frozenset(
 _ENCODERS: Final = {"t5": "T5", "bert": "BERT"}
 _BYTE_FAMILIES: Final = frozenset({"llama", "plamo2"})
 _LISTS: Final = ("tokenizer.ggml.token_type", "tokenizer.ggml.scores")
+_MAX_TOKENS: Final = 400_000
+"""Half as many again as the largest vocabulary there is."""
 _HINT: Final = "get another file of this model: this one was converted wrongly, or is damaged"
 
 
@@ -34,6 +36,16 @@ def check_family(part: GgufPart, kind: str) -> None:
             part.path,
             f"has the tokenizer {shown(kind)}, which this llama.cpp does not know",
             "a newer llama.cpp may; until then get another model",
+        )
+
+
+def check_count(part: GgufPart, n_tokens: int) -> None:
+    """Refuse a list that no tokenizer has before it is read into memory."""
+    if n_tokens > _MAX_TOKENS:
+        refuse(
+            part.path,
+            f"is damaged: it has {n_tokens:,} tokens, at most {_MAX_TOKENS:,} are read",
+            _HINT,
         )
 
 
@@ -92,7 +104,7 @@ def check_ends(
 def _distinct(part: GgufPart, texts: list[bytes]) -> set[bytes]:
     """The texts as llama.cpp reads them: cut at a zero byte, empty ones renamed by their id."""
     names = set(texts)
-    if len(names) == len(texts) and b"" not in names and b"\0" not in b"".join(texts):
+    if len(names) == len(texts) and b"" not in names and not any(b"\0" in text for text in texts):
         return names
     seen: set[bytes] = set()
     for token, text in enumerate(texts):

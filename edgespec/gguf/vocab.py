@@ -9,7 +9,7 @@ from typing import Final
 
 from edgespec.gguf.part import GgufPart
 from edgespec.gguf.tables import ADDS_BOS
-from edgespec.gguf.token_check import check_ends, check_family, check_texts
+from edgespec.gguf.token_check import check_count, check_ends, check_family, check_texts
 
 _TOKENS: Final = "tokenizer.ggml.tokens"
 _TYPES: Final = "tokenizer.ggml.token_type"
@@ -97,6 +97,7 @@ class TokenList:
         Raises: `ModelFileError` naming the token, or what is missing.
         """
         check_family(self.part, self.kind)
+        check_count(self.part, len(self))
         check_texts(self.part, self.kind, self.texts())
         check_ends(
             self.part,

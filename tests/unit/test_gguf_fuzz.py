@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
 from edgespec.models.pairing import check_pair
+from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key
 from tests.tinygguf import write_gemma3, write_hybrid, write_llama
 
 _HEADER_BYTES = 12_000
@@ -116,3 +117,20 @@ def test_reading_a_large_vocabulary_costs_little_memory(tmp_path: Path) -> None:
 
     assert header.shape.n_vocab > 100_000
     assert peak_bytes < _MOST_BYTES
+
+
+def test_largest_vocabulary_that_is_read_costs_under_64_mb(tmp_path: Path) -> None:
+    n = 400_000
+    texts = b"".join(packed_text(b"%030d" % i) for i in range(n))
+    keys = (*KEYS, text_key("tokenizer.ggml.model", "gpt2"),
+            array_key("tokenizer.ggml.tokens", STRING, n, texts))  # fmt: skip
+    path = RawGguf(keys=keys).write(tmp_path / "m.gguf")
+    del texts, keys
+    tracemalloc.start()
+    try:
+        read_header(path).tokens.check()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak_bytes < 64 << 20

@@ -108,6 +108,16 @@ def test_check_refuses_the_tokenizer(tmp_path: Path, kind: str, says: str) -> No
     assert says in refusal_of(tmp_path / "m.gguf", kind=kind)
 
 
+def test_check_refuses_more_tokens_than_any_vocabulary_has(tmp_path: Path) -> None:
+    n = 400_001
+    tokens = array_key("tokenizer.ggml.tokens", STRING, n, bytes(8 * n))
+    keys = (*KEYS, text_key("tokenizer.ggml.model", "gpt2"), tokens)
+    header = read_header(RawGguf(keys=keys).write(tmp_path / "m.gguf"))
+
+    with pytest.raises(ModelFileError, match="400,001 tokens, at most 400,000 are read"):
+        header.tokens.check()
+
+
 @pytest.mark.parametrize("lacks", ["<0x00>", "<0x0A>", "<0xFF>"])
 def test_check_refuses_a_vocabulary_that_lacks_a_byte(tmp_path: Path, lacks: str) -> None:
     texts = tuple("other" if text == lacks else text for text in VOCAB.texts)
