@@ -86,9 +86,7 @@ def run(wish: Wish, plan: Callable[[bool], Plan], ears: Ears = Ears()) -> Result
     energy = Rapl()
     with ExitStack() as stack:
         with logged_buffers() as log:
-            rig = Rig.load(
-                wish.target, wish.draft, wish.n_threads, ears.progress, wish.placing
-            )
+            rig = Rig.load(wish.target, wish.draft, wish.n_threads, ears.progress, wish.placing)
         stack.callback(rig.close)
         wished = plan(rig.draft is not None)
         planned = _fitting(rig, wished)

@@ -11,7 +11,8 @@ from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel
 from edgespec.api.pace import PHASE, measured
-from edgespec.api.types import Message, Options, PlaceMemory
+from edgespec.api.types import Message, Options, PlaceMemory, Placing
+from edgespec.api.wishes import wishes
 from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.revive import plain
 from edgespec.bench.suite import BenchPrompt

@@ -1,7 +1,7 @@
 """`edgespec bench`: what is measured and where it goes; `compare` and `show` read results."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
+from edgespec.cli.placing import PLACING_NAMES, loading_of, placing_flags
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class _Flags:
               help="Another engine in the same run (repeatable); all: what is here.")  # fmt: skip
 @click.option("--llama-server", metavar="PATH", help="The binary, unless it is on PATH.")
 @click.option("--threads", type=THREADS, metavar="N", help="CPU threads.")
+@placing_flags
 @click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")
 @click.option("--markdown", type=_OUT, metavar="FILE", help="The report as Markdown.")
 @click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Plots as SVG and PNG.")
@@ -103,13 +105,14 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     """
     if ctx.invoked_subcommand is not None:
         return None
+    placing = {name: said.pop(name) for name in PLACING_NAMES}
     flags, shared = _Flags(**said), ctx.obj
     if flags.replay is not None:
         return _replay(shared.screen, flags.replay)
     if flags.target is None:
         raise UsageError("which model is to be measured?", hint="edgespec bench --target MODEL")
     _check_places(flags)
-    wish, prompts = _wish(flags), _prompts(flags)
+    wish, prompts = replace(_wish(flags), placing=loading_of(placing)), _prompts(flags)
     if flags.record is not None:
         return _record(shared.screen, flags, wish, prompts, flags.record)
     from edgespec.bench.main import Ears, run

@@ -42,6 +42,8 @@ PLACING = (
     click.option("--memory", metavar="SIZE", help="Take no more of this machine's, e.g. 6G."),
 )  # fmt: skip
 """In reading order."""
+PLACING_NAMES = ("kv", "gpu_layers", "device", "draft_device", "split_mode", "rpc", "memory")
+"""By which a command gets them."""
 
 
 def placing_flags(function: F) -> F:

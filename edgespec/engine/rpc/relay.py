@@ -91,7 +91,7 @@ class Relay:
         return connection
 
     def _lose(self, why: str) -> None:
-        _log.warning("the worker %s is lost: %s", self.worker, why)
+        _log.info("the worker %s is lost: %s", self.worker, why)
         self._why_lost = why
 
     def _is_given_up(self) -> bool:
