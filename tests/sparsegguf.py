@@ -35,6 +35,12 @@ class Sparse:
     n_window: int = 0
     n_expert: int = 0
     n_expert_used: int = 0
+    n_head_dim_window: int = 0
+    """Of the layers with a window, where they differ."""
+    n_shared: int = 0
+    """Layers at the end that share an earlier one's cache."""
+    n_per_layer: int = 0
+    """Width of the embeddings that each layer has of its own."""
 
 
 SPARSE = {
@@ -49,6 +55,10 @@ SPARSE = {
     "llama-3.3-70b": Sparse("llama", 80, 8192, 64, 8, 128, 28_672, 128_256, 131_072),
     "gemma-3-12b": Sparse(
         "gemma3", 48, 3840, 16, 8, 256, 15_360, 262_144, 131_072, is_tied=True, n_window=1024
+    ),
+    "gemma-4-e4b": Sparse(
+        "gemma4", 42, 2560, 8, 2, 512, 10_240, 262_144, 131_072, is_tied=True, n_window=512,
+        n_head_dim_window=256, n_shared=18, n_per_layer=256,
     ),
     "qwen3.6-27b": Sparse("qwen35", 64, 5120, 24, 4, 256, 17_408, 248_320, 262_144),
     "qwen3-30b-a3b": Sparse(
@@ -107,6 +117,13 @@ def _describe(writer: gguf.GGUFWriter, model: Sparse) -> None:
         writer.add_expert_count(model.n_expert)
         writer.add_expert_used_count(model.n_expert_used)
         writer.add_expert_feed_forward_length(model.n_ff)
+    if model.arch == "gemma4":
+        writer.add_key_length_swa(model.n_head_dim_window)
+        writer.add_value_length_swa(model.n_head_dim_window)
+        writer.add_rope_dimension_count_swa(model.n_head_dim_window)
+        writer.add_sliding_window_pattern([(i + 1) % 6 != 0 for i in range(model.n_layer)])
+        writer.add_shared_kv_layers(model.n_shared)
+        writer.add_embedding_length_per_layer_input(model.n_per_layer)
     if model.arch == "qwen35":
         writer.add_rope_dimension_sections([11, 11, 10, 0])
         writer.add_ssm_conv_kernel(_CONV)
@@ -123,6 +140,11 @@ def _tensors(model: Sparse) -> Iterator[Tensor]:
     if not model.is_tied:
         yield "output.weight", (n, model.n_vocab), table
     yield "output_norm.weight", (n,), Quant.F32
+    if width := model.n_per_layer * model.n_layer:
+        yield "per_layer_token_embd.weight", (width, model.n_vocab), table
+        yield "per_layer_model_proj.weight", (n, width), Quant.F16
+        yield "per_layer_proj_norm.weight", (model.n_per_layer,), Quant.F32
+        yield "rope_freqs.weight", (model.n_head_dim // 2,), Quant.F32
     for i in range(model.n_layer):
         for name, dims, quant in _layer(model, i):
             yield f"blk.{i}.{name}", dims, quant
@@ -133,21 +155,24 @@ def _layer(model: Sparse, i: int) -> Iterator[Tensor]:
     yield "attn_norm.weight", (n,), Quant.F32
     if model.arch == "qwen35":
         yield "post_attention_norm.weight", (n,), Quant.F32
-        yield from _linear(n, matrix) if (i + 1) % 4 else _attention(model, matrix, n_gates=2)
+        is_linear = (i + 1) % 4 != 0
+        yield from _linear(n, matrix) if is_linear else _attention(model, i, matrix, n_gates=2)
     else:
-        yield from _attention(model, matrix)
+        yield from _attention(model, i, matrix)
     yield from _experts(model) if model.n_expert else _feed_forward(model, matrix)
 
 
-def _attention(model: Sparse, matrix: Quant, n_gates: int = 1) -> Iterator[Tensor]:
+def _attention(model: Sparse, i: int, matrix: Quant, n_gates: int = 1) -> Iterator[Tensor]:
     n, dim = model.n_embd, model.n_head_dim
+    if model.n_head_dim_window and (i + 1) % 6:
+        dim = model.n_head_dim_window
     n_q, n_kv = model.n_head * dim, model.n_head_kv * dim
     for name, width in (("attn_q", n_q * n_gates), ("attn_k", n_kv), ("attn_v", n_kv)):
         yield f"{name}.weight", (n, width), matrix
         if model.arch in ("qwen2", "gpt-oss"):
             yield f"{name}.bias", (width,), Quant.F32
     yield "attn_output.weight", (n_q, n), matrix
-    if model.arch in ("qwen3", "qwen3moe", "gemma3", "qwen35"):
+    if model.arch in ("qwen3", "qwen3moe", "gemma3", "gemma4", "qwen35"):
         yield "attn_q_norm.weight", (dim,), Quant.F32
         yield "attn_k_norm.weight", (dim,), Quant.F32
     if model.arch == "gpt-oss":
@@ -173,9 +198,13 @@ def _feed_forward(model: Sparse, matrix: Quant) -> Iterator[Tensor]:
     n = model.n_embd
     if model.arch != "qwen35":
         yield "ffn_norm.weight", (n,), Quant.F32
-    if model.arch == "gemma3":
+    if model.arch in ("gemma3", "gemma4"):
         yield "post_attention_norm.weight", (n,), Quant.F32
         yield "post_ffw_norm.weight", (n,), Quant.F32
+    if width := model.n_per_layer:
+        yield "inp_gate.weight", (n, width), matrix
+        yield "proj.weight", (width, n), matrix
+        yield "post_norm.weight", (n,), Quant.F32
     yield "ffn_gate.weight", (n, model.n_ff), matrix
     yield "ffn_up.weight", (n, model.n_ff), matrix
     yield "ffn_down.weight", (model.n_ff, n), matrix

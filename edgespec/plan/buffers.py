@@ -11,7 +11,7 @@ llama-context.cpp (sched_reserve, output_reserve), llama-graph.cpp (build_attn_m
 from typing import Final
 
 from edgespec.gguf.tables import TENSOR_TYPES
-from edgespec.plan.types import KvType, LayerSizes, ModelSizes, Placement
+from edgespec.plan.types import LayerSizes, ModelSizes, Placement
 
 MIB: Final = 1 << 20
 _PAD: Final = 256
@@ -30,10 +30,16 @@ def n_window_cells(window: int, placement: Placement) -> int:
     return n_cells(min(n_cells(placement.n_ctx), window + _n_rows(placement)))
 
 
-def kv_bytes(layer: LayerSizes, placement: Placement) -> int:
+def kv_bytes(model: ModelSizes, layer: LayerSizes, placement: Placement) -> int:
     """One layer's keys and values."""
+    if not layer.n_embd_k:
+        return 0
     n = n_window_cells(layer.window, placement) if layer.window else n_cells(placement.n_ctx)
-    return n * _row_bytes(layer, placement.kv_type)
+    n_v = layer.n_embd_v
+    if not placement.flash_attention:  # values lie the other way round then, all equally wide
+        n_v = max(other.n_embd_v for other in model.layers)
+    kind = _KV_TYPES[placement.kv_type]
+    return n * ((layer.n_embd_k + n_v) * kind.block_bytes // kind.block)
 
 
 def state_bytes(layer: LayerSizes, placement: Placement) -> int:
@@ -79,11 +85,6 @@ def _n_rows(placement: Placement) -> int:
     return min(placement.n_batch, n_cells(placement.n_ctx))
 
 
-def _row_bytes(layer: LayerSizes, kv_type: KvType) -> int:
-    kind = _KV_TYPES[kv_type]
-    return (layer.n_embd_k + layer.n_embd_v) * kind.block_bytes // kind.block
-
-
 def _feed_forward_width(model: ModelSizes, placement: Placement) -> int:
     """Values per row in and around the feed-forward layers: gate, up and their product; inputs."""
     n_query = model.n_head * model.n_head_dim
@@ -91,6 +92,8 @@ def _feed_forward_width(model: ModelSizes, placement: Placement) -> int:
     is_short = model.is_recurrent or is_rotated or not placement.flash_attention
     n_kept = 3 if is_short else 4
     dense = 3 * model.n_ff + n_kept * model.n_embd
+    if model.n_per_layer:  # those of all layers are made at once, and kept
+        dense += (len(model.layers) + 2) * model.n_per_layer + 2 * model.n_embd
     experts = 2 * model.n_expert_used * (model.n_ff_expert + model.n_embd)
     return max(dense, experts)
 
@@ -100,7 +103,8 @@ def _attention_width(model: ModelSizes, placement: Placement) -> int:
     n_kv = max((layer.n_embd_k + layer.n_embd_v for layer in model.layers), default=0)
     scores = 0 if placement.flash_attention else n_cells(placement.n_ctx) * model.n_head
     n_queries = 3 if model.architecture.startswith("gemma") else 2  # Gemma scales a copy
-    return 3 * model.n_embd + n_queries * model.n_head * model.n_head_dim + n_kv + scores
+    kept = len(model.layers) * model.n_per_layer
+    return 3 * model.n_embd + n_queries * model.n_head * model.n_head_dim + n_kv + scores + kept
 
 
 def _recurrent_bytes(model: ModelSizes, placement: Placement) -> int:

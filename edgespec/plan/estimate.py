@@ -49,6 +49,7 @@ def estimated(spec: ModelSpec) -> ModelSizes | None:
         n_expert_used=shape.n_expert_used,
         n_ff_expert=shape.n_ff_expert,
         n_convolved=_n_convolved(shape),
+        n_per_layer=shape.n_embd_per_layer,
         largest_bytes=_largest(shape, weights),
         has_heads=shape.has_mtp,
         is_estimate=True,

@@ -21,6 +21,8 @@ N_SNAPSHOTS: Final = 8
 """States that llama.cpp keeps for rollback, where it can (engine/model.py)."""
 _LEAST_DEVICE_BYTES: Final = 256 << 20
 """A device with less free is not worth its share of the buffers."""
+_FLASH_HEADS: Final = frozenset({40, 64, 72, 80, 96, 112, 128, 192, 256, 320, 512, 576})
+"""Source: llama.cpp ggml/src/ggml-cuda/fattn.cu, ggml_cuda_get_best_fattn_kernel."""
 _ROLLS_BACK: Final = frozenset(
     {"bailingmoe3", "deepseek4", "glm5-next", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h",
      "nemotron_h_moe", "qwen35", "qwen35moe", "qwen4exp"}
@@ -148,6 +150,7 @@ class _Way:
             max_logits=max_logits,
             kv_type=kv_type,  # type: ignore[arg-type]
             n_snapshots=N_SNAPSHOTS if model.architecture in _ROLLS_BACK else 0,
+            flash_attention=_has_flash(model, devices),
         )
         if len(devices) < 2 or not n_layers:
             return placement
@@ -161,6 +164,12 @@ class _Way:
             split=shares([counts[i] for i in kept]),
             split_mode="layer" if len(kept) > 1 else "none",
         )
+
+
+def _has_flash(model: ModelSizes, devices: tuple[Device, ...]) -> bool:
+    """Whether llama.cpp will find its kernel: the CPU has one for all heads, CUDA for the usual."""
+    is_picky = any(device.name.startswith(("CUDA", "ROCm")) for device in devices)
+    return not is_picky or model.n_head_dim in _FLASH_HEADS
 
 
 def _rooms(

@@ -59,7 +59,7 @@ def model_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[
     places = owners(model, placement)
     for where in dict.fromkeys((*placement.devices, CPU)):
         mine = [layer for layer, at in zip(model.layers, places, strict=False) if at == where]
-        kv = sum(buffers.kv_bytes(layer, placement) for layer in mine)
+        kv = sum(buffers.kv_bytes(model, layer, placement) for layer in mine)
         state = sum(buffers.state_bytes(layer, placement) for layer in mine)
         sizes = {
             "weights": _weights(model, places, where),
@@ -76,7 +76,7 @@ def model_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[
 def _shared_lines(role: str, model: ModelSizes, placement: Placement) -> Iterator[Line]:
     """In tensor mode: every matrix and cache in shares, the buffers whole on every device."""
     weights = model.weight_bytes
-    kv = sum(buffers.kv_bytes(layer, placement) for layer in model.layers)
+    kv = sum(buffers.kv_bytes(model, layer, placement) for layer in model.layers)
     state = sum(buffers.state_bytes(layer, placement) for layer in model.layers)
     compute = buffers.compute_bytes(model, placement, is_last=True)
     parts = (("weights", weights), (f"KV {placement.kv_type}", kv), ("state", state))

@@ -67,6 +67,7 @@ def sizes_of(header: GgufHeader, id: str) -> ModelSizes:
         n_expert_used=keys.largest("expert_used_count"),
         n_ff_expert=keys.largest("expert_feed_forward_length"),
         n_convolved=_n_convolved(keys),
+        n_per_layer=keys.size("embedding_length_per_layer_input"),
         largest_bytes=max(t.size_bytes for t in header.tensors if _BLOCK.match(t.name)),
         has_heads=n_trunk < shape.n_layer,
     )

@@ -8,6 +8,7 @@ pays at a step is decided there, by what was measured.
 from collections.abc import Iterator
 
 from edgespec.drafters import DRAFTERS
+from edgespec.hardware.types import Unknown
 from edgespec.plan.fit import Fit
 from edgespec.plan.types import PlanRequest
 
@@ -36,6 +37,9 @@ def notes(request: PlanRequest, found: Fit) -> Iterator[str]:
             f"{target.id} is a mixture of experts: a pass over a draft reads more of them, so "
             "drafting gains less; what was measured decides"
         )
+    for gpu in request.hardware.gpus:
+        if isinstance(gpu.free_bytes, Unknown):
+            yield f"{gpu.name} is left out: {gpu.free_bytes.reason}"
     yield from request.hardware.notes
 
 

@@ -57,6 +57,8 @@ class ModelSizes:
     n_ff_expert: int = 0
     n_convolved: int = 0
     """Values per token that a recurrent layer convolves."""
+    n_per_layer: int = 0
+    """Width of the embeddings that each layer has of its own."""
     largest_bytes: int = 0
     """The largest matrix of a layer."""
     has_heads: bool = False

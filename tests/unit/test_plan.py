@@ -333,6 +333,27 @@ def test_quantised_cache_is_refused_where_heads_do_not_divide() -> None:
         make_plan(PlanRequest(machine(), odd, (), Asked(kv_type="q8_0")))
 
 
+def test_heads_without_a_flash_kernel_keep_their_scores_on_cuda() -> None:
+    odd, card = model("odd", n_head_dim=48), gpu("CUDA0", 24 * 1024)
+
+    on_card = make_plan(PlanRequest(machine(card), odd))
+    on_cpu = make_plan(PlanRequest(machine(), odd))
+
+    scores = on_card.target.n_ctx * on_card.target.n_batch * odd.n_head * 4
+    compute = next(x.size_bytes for x in on_card.lines if x.what == "target compute")
+    assert not on_card.target.flash_attention
+    assert compute > scores
+    assert on_cpu.target.flash_attention
+
+
+def test_device_that_is_left_out_is_named_with_the_reason() -> None:
+    silent = gpu("CUDA0", 0, free_bytes=Unknown("its backend reports no memory"))
+
+    plan = make_plan(request(silent))
+
+    assert "CUDA0 is left out: its backend reports no memory" in plan.notes
+
+
 def test_experts_and_heads_are_noted() -> None:
     mixture = replace(TARGET, n_expert=64, n_expert_used=8, n_ff_expert=768, has_heads=True)
 

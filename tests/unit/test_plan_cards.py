@@ -81,7 +81,7 @@ def reckoned_bytes(target: str, draft: str | None, kv_type: KvType, n_ctx: int) 
         model, spec = sizes(id), catalogue().models[id]
         context = Placement((), (), 0, "none", n_ctx, 512, 512, kv_type)
         total += spec.planning_bytes or 0
-        total += sum(buffers.kv_bytes(layer, context) for layer in model.layers)
+        total += sum(buffers.kv_bytes(model, layer, context) for layer in model.layers)
         total += 512 * model.n_vocab * 4
     return total
 
