@@ -8,6 +8,7 @@ import numpy as np
 
 from edgespec.core import Branch, Dist, Draft, Row, Sampler, Tokens
 from edgespec.errors import DecodeFailed
+from edgespec.index.retrieve import Retrieved, Retriever
 
 
 class FakeLogits:
@@ -198,3 +199,34 @@ def _read_only(row: Row) -> Row:
     view = row.view()
     view.flags.writeable = False
     return view
+
+
+class ListRetriever(Retriever):
+    """Searches documents by hand: the longest match of at least 3 tokens, every place a voter."""
+
+    def __init__(self, *documents: Sequence[int]) -> None:
+        self.documents = [list(document) for document in documents]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.documents))
+
+    def retrieve(self, context: Tokens) -> Retrieved:
+        text = context.tolist()
+        for n in range(len(text), 2, -1):
+            end = text[len(text) - n :]
+            ways = [
+                document[i + n : i + n + 63]
+                for document in self.documents
+                for i in range(len(document) - n + 1)
+                if document[i : i + n] == end
+            ]
+            if ways:
+                width = max(map(len, ways)) + 1
+                rows = np.zeros((len(ways), width), np.uint32)
+                for row, way in zip(rows, ways, strict=True):
+                    row[: len(way)] = np.array(way, np.uint32) + 1
+                return Retrieved(rows, n)
+        return Retrieved(np.empty((0, 0), np.uint32), 0)
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from edgespec.api.drafting import Drafting
+from edgespec.api.texts import Learn
 from edgespec.api.types import Options
 from edgespec.control.log import Log
 from edgespec.control.plain_speed import PlainSpeed
@@ -48,6 +49,8 @@ class Engine:
     memory: AnswerMemory
     plain: PlainSpeed
     drafting: Drafting
+    learn: Learn | None
+    """Keeps complete answers; None: nobody wants that."""
     lock: threading.RLock
     """Guards who may set the interrupt: the running answer only. A signal handler may cancel while
     its own thread does."""
@@ -152,6 +155,8 @@ class Answer:
                 self._engine.interrupt.clear()
         self._end(emit, reason)
         emit(Done(self.stats))
+        if self._engine.learn is not None and reason in ("stop", "length"):
+            self._engine.learn(self._text.text, self._text.answer_tokens)
 
     def _end(self, emit: Emit, reason: FinishReason) -> None:
         """Show what was held back, remember the answer, close the statistics."""

@@ -18,6 +18,7 @@ from edgespec.engine.model import LoadOptions, Model
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.threads import default_threads
 from edgespec.errors import DoesNotFit, ModelFileError
+from edgespec.index.retrieve import Retriever
 from edgespec.plan.make import next_rung
 from edgespec.plan.types import Asked, Placement, Plan
 from edgespec.sizes import gibibytes
@@ -41,12 +42,16 @@ class Loaded:
     plan: Plan
     memory: tuple[PlaceMemory, ...]
     """What was planned and what was allocated, by place."""
+    retriever: Retriever | None = None
+    """Over the user's own texts."""
 
     def close(self) -> None:
         """Free everything, contexts first; idempotent."""
         for owned in (self.draft_session, self.session, self.draft, self.target):
             if owned is not None:
                 owned.close()
+        if self.retriever is not None:
+            self.retriever.close()
         heap.give_back()
 
 
@@ -59,11 +64,13 @@ def load_pair(
     asked: Asked = Asked(),
     workers: tuple[str, ...] = (),
     memory_bytes: int | None = None,
+    max_branches: int = 0,
 ) -> Loaded:
     """Plan, load weights and make contexts; where that fails, by the next smaller plan.
 
     `asked` is met or refused; its `n_ctx` is given beside it. `workers`: the devices of connected
     workers that may be used. `memory_bytes`: take no more of the machine's own memory.
+    `max_branches`: of the target's passes, where its memory can branch.
     Raises: `DoesNotFit`, `EngineError`, `ModelFileError`, `UsageError`.
     """
     progress("checking llama.cpp", 0.0)
@@ -74,7 +81,7 @@ def load_pair(
     threads = n_threads or default_threads()
     is_doubtful = False
     while True:
-        load = _Load(files, found.plan, threads, verdict.use_extra_bufts, progress)
+        load = _Load(files, found.plan, threads, verdict.use_extra_bufts, progress, max_branches)
         try:
             return load.run(is_doubtful=is_doubtful)
         except DoesNotFit as error:
@@ -103,8 +110,10 @@ class _Load:
         n_threads: int,
         use_extra_bufts: bool,
         progress: Progress,
+        max_branches: int,
     ) -> None:
         self._files = _chosen(files, plan)
+        self._max_branches = max_branches
         self._plan = plan
         self._n_threads = n_threads
         self._use_extra_bufts = use_extra_bufts
@@ -164,7 +173,8 @@ class _Load:
         return lambda fraction: self._progress(f"loading {name}", fraction)
 
     def _target(self) -> trial.Part:
-        return self._part(self._files.target.path, self._plan.target)
+        part = self._part(self._files.target.path, self._plan.target)
+        return replace(part, context=replace(part.context, max_branches=self._max_branches))
 
     def _draft(self) -> trial.Part | None:
         header, placement = self._files.draft, self._plan.draft
@@ -269,6 +279,14 @@ def compared(plan: Plan, lines: list[str]) -> tuple[PlaceMemory, ...]:
     )
 
 
-def drafter_names(has_draft: bool) -> tuple[str, ...]:
+def drafter_names(
+    has_draft: bool, *, has_index: bool = False, has_branches: bool = False
+) -> tuple[str, ...]:
     """The registry's drafters that can be built."""
-    return tuple(name for name in DRAFTERS if has_draft or not find(name).needs_draft_model)
+    has = {"needs_draft_model": has_draft, "needs_index": has_index, "needs_branches": has_branches}
+
+    def is_usable(name: str) -> bool:
+        drafter = find(name)
+        return all(is_there or not getattr(drafter, need, False) for need, is_there in has.items())
+
+    return tuple(filter(is_usable, DRAFTERS))

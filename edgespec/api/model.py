@@ -7,6 +7,7 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -19,12 +20,14 @@ from edgespec.api.load import Loaded, drafter_names, load_pair
 from edgespec.api.pace import PHASE, experience_file, measured, typical
 from edgespec.api.prepare import Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
+from edgespec.api.texts import AUTO as AUTO_INDEX
+from edgespec.api.texts import learner, open_index
 from edgespec.api.types import Description, Loading, Options, Prompt
 from edgespec.api.wishes import wishes
 from edgespec.api.worker import Worker
 from edgespec.control.costs import Costs
 from edgespec.control.plain_speed import PlainSpeed
-from edgespec.drafters import DrafterInputs, create
+from edgespec.drafters import DrafterInputs, create, find
 from edgespec.engine import heap
 from edgespec.errors import Busy, Closed, Interrupted, UsageError
 from edgespec.events import Reply
@@ -70,11 +73,17 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         asked=asked,
         workers=workers,
         memory_bytes=loading.get("memory_bytes"),
+        max_branches=getattr(find(drafter), "needs_branches", 0) if drafter != AUTO else 0,
     )
     try:
         hear = partial(tell, PHASE)
         is_measured = loading.get("measure", True)
         costs = measured(loaded, hear).live() if is_measured else typical(loaded)
+        wanted = loading.get("index", AUTO_INDEX)
+        loaded = replace(
+            loaded,
+            retriever=open_index(wanted, drafter, files.target, loaded.target.vocab, tell),
+        )
         return LoadedModel(loaded, drafter, costs, template=loading.get("template"))
     except BaseException:
         loaded.close()
@@ -133,8 +142,17 @@ class LoadedModel:
             session=loaded.draft_session,
             costs=costs.target,
             counts_resident=costs.is_live,
+            retriever=loaded.retriever,
+            max_branches=loaded.session.max_branches,
         )
-        drafters = {name: create(name, inputs) for name in drafter_names(has_draft)}
+        usable = drafter_names(
+            has_draft,
+            has_index=loaded.retriever is not None,
+            has_branches=loaded.session.max_branches > 0,
+        )
+        if drafter not in (AUTO, *usable):
+            create(drafter, inputs)  # says what is missing
+        drafters = {name: create(name, inputs) for name in usable}
         kept = experience_file(loaded) if costs.is_live else None
         self._drafting = drafting = Drafting(drafters, costs, drafter, kept)
         self._note = (drafting.note or loaded.files.note) if drafter == AUTO else ""
@@ -145,6 +163,7 @@ class LoadedModel:
             memory=AnswerMemory(vocab),
             plain=PlainSpeed(),
             drafting=drafting,
+            learn=learner(loaded.files.target),
             lock=threading.RLock(),
             reading=threading.Lock(),
         )

@@ -68,6 +68,9 @@ class Loading(Placing, total=False):
     """A jinja chat template in place of the file's own."""
     progress: Progress | None
     """Hears what is being done and which share of it is done; may raise to give up."""
+    index: str
+    """The index of the user's own texts to draft from; "auto", the default: all on this machine;
+    "off": none."""
     measure: bool
     """False: draft by a usual machine's costs, the same drafts everywhere."""
 

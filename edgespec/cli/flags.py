@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from edgespec.cli.doors import Shared
-from edgespec.cli.placing import PLACING, loading_of
+from edgespec.cli.placing import PLACING, PLACING_NAMES, loading_of
 from edgespec.drafters import DRAFTERS
 from edgespec.errors import UsageError
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from edgespec.api.types import Options, Placing
 
 AUTO = "auto"
-_PLACING_NAMES = ("kv", "gpu_layers", "device", "draft_device", "split_mode", "rpc", "memory")
 _MOST_THREADS = 512
 """llama.cpp ends the process above it."""
 
@@ -64,6 +63,7 @@ class Flags:
     resume: str | None
     private: bool
     threads: int | None
+    index: str
     kv: str | None
     gpu_layers: int | None
     device: str | None
@@ -77,7 +77,7 @@ class Flags:
 
     def placing(self) -> "Placing":
         """Where the models go, as far as it was said. Raises: `UsageError`."""
-        return loading_of({name: getattr(self, name) for name in _PLACING_NAMES})
+        return loading_of({name: getattr(self, name) for name in PLACING_NAMES})
 
     def template_text(self) -> str | None:
         """The chat template that was named. Raises: `UsageError` for an unreadable file."""
@@ -167,6 +167,9 @@ _MODELS = (
         help="Draft tokens per step. Default: auto, what pays at each.",
     ),
     click.option("-c", "--ctx", type=_SOME, metavar="N", help="Context length in tokens."),
+    click.option(
+        "--index", default="auto", metavar="NAME|off|auto", help="Draft from your own texts."
+    ),
     click.option("--threads", type=THREADS, metavar="N", help="CPU threads. Default: the cores."),
 )
 _REQUEST = (

@@ -14,11 +14,14 @@ from edgespec.errors import UsageError
 
 if TYPE_CHECKING:  # core imports numpy, 60 ms that `edgespec --help` need not pay
     from edgespec.core import Drafter, Session
+    from edgespec.index.retrieve import Retriever
 
 DRAFTERS = {
     "none": "edgespec.drafters.none:NoDrafter",
     "model": "edgespec.drafters.model:ModelDrafter",
     "suffix": "edgespec.drafters.suffix:SuffixDrafter",
+    "lookahead": "edgespec.drafters.lookahead:LookaheadDrafter",
+    "index": "edgespec.drafters.index:IndexDrafter",
     "suffix+model": "edgespec.drafters.suffix_model:SuffixModelDrafter",
 }
 """Name to "module:class"."""
@@ -41,6 +44,8 @@ class DrafterInputs:
     counts_resident: bool = False
     """What a draft model's cache holds counts as read. False: drafts follow from the request
     alone, so that the same seed gives the same text on a cold and a warm cache."""
+    retriever: "Retriever | None" = None
+    """Over the user's own texts, in the target's vocabulary."""
     max_branches: int = 0
     """Of the target's session: ways that a pass can go beside the trunk."""
 
@@ -83,5 +88,16 @@ def create(name: str, inputs: DrafterInputs) -> "Drafter":
         raise UsageError(
             f"the drafter {name!r} needs a draft model",
             hint="name one with --draft, or take --drafter suffix, which needs none",
+        )
+    if getattr(drafter_class, "needs_branches", 0) > inputs.max_branches:
+        raise UsageError(
+            f"the drafter {name!r} needs passes that branch, which this model was not loaded for,"
+            " or cannot make: it keeps a state instead of attention memory",
+            hint=f"load it with --drafter {name}; a recurrent model cannot",
+        )
+    if getattr(drafter_class, "needs_index", False) and inputs.retriever is None:
+        raise UsageError(
+            f"the drafter {name!r} needs an index of your own texts",
+            hint="edgespec index add PATH makes one",
         )
     return drafter_class(inputs)

@@ -88,7 +88,7 @@ def _seconds(found: Retriever, contexts: list[Tokens]) -> float:
         began_s = process_time()
         for context in contexts:
             found.restart()
-            found.retrieve(context, 16)
+            found.retrieve(context).tokens(16)
         took_s = process_time() - began_s
     return took_s / len(contexts)
 
@@ -97,9 +97,9 @@ def _seconds_of_next(found: Retriever, contexts: list[Tokens]) -> float:
     took_s = 0.0
     for context in contexts:
         found.restart()
-        found.retrieve(context[:DEPTH], 16)
+        found.retrieve(context[:DEPTH])
         began_s = process_time()
-        found.retrieve(context, 16)
+        found.retrieve(context).tokens(16)
         took_s += process_time() - began_s
     return took_s / len(contexts)
 

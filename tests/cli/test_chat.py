@@ -171,7 +171,7 @@ def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
 
     (tmp_path / "chat.jinja").write_text("{{ messages }}")
     flags = ["--draft", str(draft), "--drafter", "suffix+model", "-c", "512", "--threads", "3"]
-    flags += ["--template", str(tmp_path / "chat.jinja")]
+    flags += ["--template", str(tmp_path / "chat.jinja"), "--index", "notes"]
     CliRunner().invoke(cli, ["-t", gguf, "-p", "Hi", *flags], obj=Doors(load=load))
 
     del asked["progress"]
@@ -182,6 +182,7 @@ def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
         "n_ctx": 512,
         "n_threads": 3,
         "template": "{{ messages }}",
+        "index": "notes",
     }
 
 

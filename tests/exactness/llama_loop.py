@@ -10,7 +10,7 @@ import numpy as np
 from edgespec.control import Fixed
 from edgespec.core import Dist, Drafter, Sampling, Tokens
 from edgespec.decode import Request, speculate
-from edgespec.drafters import DRAFTERS, DrafterInputs, create
+from edgespec.drafters import DrafterInputs, create
 from edgespec.engine.context import ContextOptions
 from edgespec.engine.model import Model
 from edgespec.engine.session import LlamaSession
@@ -46,7 +46,8 @@ def open_pair(write: Callable[..., Path], folder: Path) -> Pair:
     target = models[0].new_session(OPTIONS)
     draft = models[1].new_session(replace(OPTIONS, max_logits=1))
     inputs = DrafterInputs(target.n_vocab, lambda token: False, draft)
-    return Pair(models, target, draft, {name: create(name, inputs) for name in DRAFTERS})
+    drafters = {name: create(name, inputs) for name in ("none", "suffix", "model", "suffix+model")}
+    return Pair(models, target, draft, drafters)
 
 
 def repetitive_prompt(target: LlamaSession) -> Tokens:

@@ -15,6 +15,7 @@ from edgespec.events import FinishReason, Source, Step
 from edgespec.sampling import RequestSampler
 from tests.fakes import (
     FixedDrafter,
+    ListRetriever,
     NumpyLM,
     OracleDrafter,
     RandomDrafter,
@@ -85,7 +86,9 @@ def run(
 
 def inputs(*, is_eog: Callable[[int], bool] = lambda token: False, seed: int = 0) -> DrafterInputs:
     """A draft model that agrees with the target (seed 0), or one that mostly does not."""
-    return DrafterInputs(N_VOCAB, is_eog, NumpyLM(N_VOCAB, seed=seed))
+    texts = ListRetriever(NumpyLM(N_VOCAB).greedy(PROMPT, 40), [1, 2, 3, 1, 2, 4])
+    session = NumpyLM(N_VOCAB, seed=seed)
+    return DrafterInputs(N_VOCAB, is_eog, session, retriever=texts, max_branches=16)
 
 
 def fake(kind: str, text: Sequence[int]) -> Drafter:

@@ -8,7 +8,7 @@ import pytest
 
 from edgespec.core import Tokens
 from edgespec.index import shard
-from edgespec.index.retrieve import Retriever
+from edgespec.index.retrieve import Retriever, Said
 from edgespec.index.shard import Shard
 
 FINGERPRINT = bytes(32)
@@ -38,45 +38,44 @@ def context(*tokens: int) -> Tokens:
 
 
 def test_continuation_of_the_longest_match_is_retrieved(retriever: Make) -> None:
-    found = retriever([[1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 8]]).retrieve(context(7, 1, 2, 3, 4), 5)
+    found = retriever([[1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 8]]).retrieve(context(7, 1, 2, 3, 4))
 
-    assert (found.tokens, found.match) == ((5, 6), 4)
+    assert (found.tokens(5), found.match) == ((5, 6), 4)
 
 
 def test_majority_decides_at_every_depth(retriever: Make) -> None:
     documents = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 6], [1, 2, 3, 7, 8], [1, 2, 3, 4, 6]]
 
-    found = retriever(documents).retrieve(context(1, 2, 3), 2)
+    found = retriever(documents).retrieve(context(1, 2, 3))
 
-    assert found.tokens == (4, 6)
-    assert found.shares == (3 / 4, 2 / 3)
+    assert list(found) == [Said(4, 3, 4), Said(6, 2, 3)]
 
 
 def test_draft_ends_where_most_documents_end(retriever: Make) -> None:
-    found = retriever([[1, 2, 3, 4], [1, 2, 3], [1, 2, 3]]).retrieve(context(1, 2, 3), 4)
+    found = retriever([[1, 2, 3, 4], [1, 2, 3], [1, 2, 3]]).retrieve(context(1, 2, 3))
 
-    assert found.tokens == ()
+    assert found.tokens(4) == ()
     assert found.match == 3
 
 
 def test_longer_match_of_another_shard_wins(retriever: Make) -> None:
-    found = retriever([[2, 3, 4, 5]], [[1, 2, 3, 4, 6]]).retrieve(context(1, 2, 3, 4), 3)
+    found = retriever([[2, 3, 4, 5]], [[1, 2, 3, 4, 6]]).retrieve(context(1, 2, 3, 4))
 
-    assert (found.tokens, found.match) == ((6,), 4)
+    assert (found.tokens(3), found.match) == ((6,), 4)
 
 
 def test_equal_matches_of_all_shards_vote_together(retriever: Make) -> None:
     one = [[1, 2, 3, 5]]
 
-    found = retriever([[1, 2, 3, 4]], one, one).retrieve(context(1, 2, 3), 1)
+    found = retriever([[1, 2, 3, 4]], one, one).retrieve(context(1, 2, 3))
 
-    assert (found.tokens, found.shares) == ((5,), (2 / 3,))
+    assert list(found) == [Said(5, 2, 3)]
 
 
 def test_match_of_two_tokens_says_nothing(retriever: Make) -> None:
-    found = retriever([[1, 2, 3]]).retrieve(context(8, 1, 2), 4)
+    found = retriever([[1, 2, 3]]).retrieve(context(8, 1, 2))
 
-    assert (found.tokens, found.match) == ((), 0)
+    assert (found.tokens(4), found.match) == ((), 0)
 
 
 def test_search_goes_on_as_if_it_were_the_first(retriever: Make) -> None:
@@ -86,6 +85,11 @@ def test_search_goes_on_as_if_it_were_the_first(retriever: Make) -> None:
     going_on = retriever(documents)
 
     ends = [3, 4, 5, 9, 9, 40, 39, 60, 5, 119, 120]
-    read = [going_on.retrieve(whole[:n], 6) for n in ends]
+    read = [_read(going_on, whole[:n]) for n in ends]
 
-    assert read == [retriever(documents).retrieve(whole[:n], 6) for n in ends]
+    assert read == [_read(retriever(documents), whole[:n]) for n in ends]
+
+
+def _read(retriever: Retriever, context: Tokens) -> tuple[int, list[Said]]:
+    found = retriever.retrieve(context)
+    return found.match, list(found)

@@ -41,7 +41,7 @@ def retrieved(text: str, k: int = 20, wanted: str = "notes") -> str:
     """What follows `text` in an index."""
     found = retriever(wanted, FINGERPRINT, letters, silent)
     try:
-        tokens = found.retrieve(np.array(letters(text), np.int32), k).tokens
+        tokens = found.retrieve(np.array(letters(text), np.int32)).tokens(k)
     finally:
         found.close()
     return bytes(tokens).decode()

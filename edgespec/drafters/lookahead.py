@@ -1,0 +1,148 @@
+"""Lookahead decoding: the target guesses ahead of itself, and its guesses become drafts.
+
+A window of Jacobi iterations runs beside decoding: column i holds a chain that begins i tokens
+ahead, and every pass lengthens all of them by one token. What a column has said is an n-gram for
+the pool; grams that begin with the last token are branches of the next pass. Needs no second
+model and no text that repeats, but many rows: it pays only where rows are nearly free.
+
+The whole window is a tree, so every token of it is also a candidate: the trunk is the first level,
+each column a branch that leaves it. Source: Fu et al. 2024 (arXiv 2402.02057); llama.cpp
+examples/lookahead.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgespec.core import Branch, Draft, Logits, Row, Sampler, Tokens
+from edgespec.costs import RowCosts
+from edgespec.drafters import DrafterInputs
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How wide a window, how long its grams, how many of them are tried."""
+
+    width: int
+    n: int
+    """Tokens of a gram, the one it begins with included; 3 or more."""
+    n_grams: int
+
+    @property
+    def n_nodes(self) -> int:
+        """Draft tokens of a pass."""
+        return self.width - 1 + self.width * (self.n - 2) + self.n_grams * (self.n - 1)
+
+    @property
+    def n_branches(self) -> int:
+        """Columns and grams."""
+        return self.width + self.n_grams
+
+
+SHAPES = (Shape(3, 3, 1), Shape(4, 3, 3), Shape(6, 4, 4))
+"""Passes of 8, 15 and 30 rows: each fills a step of the usual cost curves."""
+MOST_BRANCHES = max(shape.n_branches for shape in SHAPES)
+_WORTH = 1.5
+"""A pass may take so many plain steps: what lookahead gains at this size on free text."""
+
+
+def shape_for(costs: RowCosts) -> Shape | None:
+    """The largest shape whose pass is cheap enough here; None: none is."""
+    worth_it = (shape for shape in SHAPES if costs.of(1 + shape.n_nodes) <= _WORTH * costs.plain_s)
+    return max(worth_it, key=lambda shape: shape.n_nodes, default=None)
+
+
+class LookaheadDrafter:
+    """Proposes the window's chains and the pool's grams as one tree; deterministic.
+
+    Begins anew with a context that does not continue the last one. The window starts with tokens
+    of the prompt, and so does the pool.
+    """
+
+    name = "lookahead"
+    needs_draft_model = False
+    needs_branches = MOST_BRANCHES
+
+    def __init__(self, inputs: DrafterInputs, shape: Shape | None = None) -> None:
+        self._costs = inputs.costs
+        self._shape = shape
+        self._is_eog = inputs.is_eog
+        self._pool: dict[int, deque[tuple[int, ...]]] = {}
+        self._window: list[list[int]] = []
+        """[n - 1 levels][width]"""
+        self._shown: Shape | None = None
+        """The shape of the last draft; its rows are still to be learned from."""
+        self._n_grams = 0
+        self._root = -1
+        self._read: Tokens = np.empty(0, np.int32)
+
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        """The whole tree, or nothing where k is too small for it.
+
+        Whoever asks for lookahead where no shape pays gets the smallest.
+        """
+        self._shown = None
+        shape = self._shape or shape_for(self._costs) or SHAPES[0]
+        if shape.n_nodes > k:
+            return Draft()
+        self._follow(context, shape)
+        n = len(context)
+        self._root = int(context[-1])
+        grams = list(self._pool.get(int(context[-1]), ()))[: shape.n_grams]
+        trunk = tuple(self._window[0][1:])
+        columns = (tuple(level[i] for level in self._window[1:]) for i in range(shape.width))
+        branches = [Branch(n, gram) for gram in grams]
+        branches += [Branch(n + i, column) for i, column in enumerate(columns)]
+        self._shown, self._n_grams = shape, len(grams)
+        return Draft(trunk, branches=tuple(branches))
+
+    def learn(self, context: Tokens, logits: Logits) -> None:
+        """Lengthen every column by what the target said after it."""
+        if self._shown is None:
+            return
+        shape, window = self._shown, self._window
+        said = [self._usable(logits.branch(self._n_grams + i)[-1]) for i in range(shape.width)]
+        for i, token in enumerate(said):
+            # Column 0 went on from the real last token: its own first one may have been wrong.
+            if i > 0 or window[0][0] == self._root:
+                self._remember([*(level[i] for level in window), token], shape)
+        self._window = [*window[1:], said]
+
+    def _usable(self, row: Row) -> int:
+        """The likeliest token that does not end the answer: a window never runs dry."""
+        best = int(row.argmax())
+        if not self._is_eog(best):
+            return best
+        near = np.argpartition(row, -8)[-8:]
+        usable = (int(t) for t in near[np.argsort(-row[near])] if not self._is_eog(int(t)))
+        return next(usable, best)
+
+    def _follow(self, context: Tokens, shape: Shape) -> None:
+        """Learn the grams of new tokens; begin anew when the context is another."""
+        n = len(self._read)
+        size = (shape.n - 1, shape.width)
+        if not np.array_equal(context[:n], self._read):
+            self._pool, self._window, n = {}, [], 0
+        if not self._window or (len(self._window), len(self._window[0])) != size:
+            self._window = self._seeded(context, shape)
+        text = context[max(0, n - shape.n + 1) :].tolist()
+        for i in range(len(text) - shape.n + 1):
+            self._remember(text[i : i + shape.n], shape)
+        self._read = context.copy()  # the caller's array may be a view of what grows on
+
+    def _seeded(self, context: Tokens, shape: Shape) -> list[list[int]]:
+        """Any tokens do; those of the text are likelier than most."""
+        text = [t for t in context[-256:].tolist() if not self._is_eog(t)] or [0]
+        need = (shape.n - 1) * shape.width
+        tokens = [text[(7 * i) % len(text)] for i in range(need)]
+        return [tokens[j * shape.width : (j + 1) * shape.width] for j in range(shape.n - 1)]
+
+    def _remember(self, gram: Sequence[int], shape: Shape) -> None:
+        """Newest first, each once."""
+        first, rest = gram[0], tuple(gram[1:])
+        known = self._pool.setdefault(first, deque(maxlen=shape.n_grams))
+        if rest in known:
+            known.remove(rest)
+        known.appendleft(rest)
