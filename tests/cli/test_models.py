@@ -96,6 +96,21 @@ def test_info_asks_for_no_byte_twice(edgespec_home: Path, model: bytes, hub: Loc
     assert all(ranges)
 
 
+def test_info_shows_its_token_to_the_hub_only(
+    edgespec_home: Path, model: bytes, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue(edgespec_home, model)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    hub.wanted_token = "hf_secret"
+
+    result = run("info", "tiny")
+
+    assert result.exit_code == 0
+    assert hub.gets
+    assert not any(asked.has_token for asked in hub.gets)
+    assert "hf_secret" not in result.output
+
+
 def test_info_as_json_is_one_object(edgespec_home: Path, model: bytes, hub: LocalHub) -> None:
     catalogue(edgespec_home, model, extra='unverified = ["licence"]\n')
 
