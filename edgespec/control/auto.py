@@ -54,7 +54,7 @@ class Auto:
         self.log = log
         self._draft_len = draft_len
         self._usual_tokens = usual_tokens
-        self.ledger = Ledger(max_tokens)
+        self.ledger = Ledger(costs.target.relative, max_tokens)
         self._late_tokens = self._late_cost = 0.0
         self._n_tokens = 0
         self._since_plain = 0

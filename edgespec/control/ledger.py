@@ -5,8 +5,13 @@ cost what they are said to and no pass costs over `_MARGIN` times what was fores
 conservative bandits (Wu et al. 2016). All amounts are in plain steps.
 """
 
-SHARE = 0.02
-_HEAD_START = 4.0
+from collections.abc import Sequence
+
+SHARE = 0.01
+_LEAST, _MOST = 2.5, 4.5
+"""Head start: what one failed draft of the first size that is worth anything may cost."""
+_WORTH = 1.5
+"""Rows over cost from which on a pass is worth drafting for, all of it being right."""
 _SHORT_ANSWER = 64
 _SHORT_HEAD_START = 1.5
 _DEEPEST = 32.0
@@ -18,9 +23,13 @@ _MARGIN = 1.15
 class Ledger:
     """Time lost so far against plain decoding, less what is granted."""
 
-    def __init__(self, max_tokens: int | None = None) -> None:
-        is_short = max_tokens is not None and max_tokens < _SHORT_ANSWER
-        self.head_start = _SHORT_HEAD_START if is_short else _HEAD_START
+    def __init__(self, relative: Sequence[float], max_tokens: int | None = None) -> None:
+        """`relative`: costs of passes by rows; `max_tokens`: the answer's limit, if it has one."""
+        worthwhile = (cost for n, cost in enumerate(relative) if n > 1 and n >= _WORTH * cost)
+        first = _MARGIN * next(worthwhile, _MOST) - 1
+        self.head_start = min(max(first, _LEAST), _MOST)
+        if max_tokens is not None and max_tokens < _SHORT_ANSWER:
+            self.head_start = _SHORT_HEAD_START
         self.balance = 0.0
 
     def most(self) -> float:

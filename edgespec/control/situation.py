@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 NEGLIGIBLE = 0.01
 """Survival from which on a draft is not looked at further."""
-_AHEAD = 24
+_AHEAD = 16
 """Tokens that a draft model's next ones are looked ahead."""
 
 

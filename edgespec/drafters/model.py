@@ -25,8 +25,8 @@ _JUDGED = 0.3
 against the model."""
 _BOUNDS = (0.3, 0.5, 0.7, 0.85, 0.95)
 _SURE_NAMES = ("under 30 %", "30-50 %", "50-70 %", "70-85 %", "85-95 %", "over 95 %")
-_PRIORS = (0.3, 0.6, 0.73, 0.87, 0.94, 0.99)
-_NEXT_PRIORS = (0.6, 0.7, 0.78, 0.82, 0.86, 0.96)
+_PRIORS = (0.35, 0.62, 0.66, 0.8, 0.88, 0.985)
+_NEXT_PRIORS = (0.63, 0.68, 0.75, 0.76, 0.82, 0.96)
 _SHARES = (0.08, 0.06, 0.07, 0.06, 0.08, 0.65)
 """Measured with Qwen2.5-Coder-0.5B for 1.5B, on greedy and sampled answers of all kinds."""
 _FAILURES = 3

@@ -20,6 +20,7 @@ from edgespec.core import Dist, Sampling, Tokens
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find
 from edgespec.drafters.arms import Free
 from edgespec.drafters.model import ModelDrafter, fitted, top_probability
+from edgespec.errors import UsageError
 from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace
 from edgespec.sampling.sampler import RequestSampler
 
@@ -74,8 +75,8 @@ def proposals(
     whole = np.array([*prompt, *answer], np.int32)
     sampler = RequestSampler(Sampling(), n_vocab)
     for name in DRAFTERS:
-        drafter = None if find(name).needs_draft_model else create(name, inputs)
-        if not isinstance(drafter, Free):
+        drafter = _built(name, inputs)
+        if drafter is None:
             continue
         proposed = []
         for at in range(len(answer)):
@@ -85,6 +86,17 @@ def proposals(
             proposed.append(Proposal(buckets, _common(draft, answer[at:])))
         found[name] = tuple(proposed)
     return found
+
+
+def _built(name: str, inputs: DrafterInputs) -> Free | None:
+    """The drafter, if it costs no pass and needs nothing but the text."""
+    if not hasattr(find(name), "outlook"):
+        return None
+    try:
+        drafter = create(name, inputs)
+    except UsageError:
+        return None
+    return drafter if isinstance(drafter, Free) else None
 
 
 class _Walk:

@@ -3,6 +3,7 @@ from hypothesis import strategies as st
 
 from edgespec.control.ledger import SHARE, Ledger
 
+FLAT = [1 + n / 64 for n in range(66)]
 STEPS = st.lists(st.tuples(st.floats(0.5, 60), st.integers(1, 64), st.floats(0.5, 1.15)))
 
 
@@ -11,7 +12,7 @@ def test_permitted_steps_keep_the_promise_at_every_prefix(
     steps: list[tuple[float, int, float]], max_tokens: int | None
 ) -> None:
     """Steps of any foreseen cost, which take up to the margin more than was foreseen."""
-    ledger = Ledger(max_tokens)
+    ledger = Ledger(FLAT, max_tokens)
     took, n_tokens = 0.0, 0
 
     for foreseen, tokens, error in steps:
@@ -27,7 +28,7 @@ def test_permitted_steps_keep_the_promise_at_every_prefix(
 def test_a_good_start_does_not_pay_for_a_long_slump(
     steps: list[tuple[float, int, float]],
 ) -> None:
-    ledger = Ledger()
+    ledger = Ledger(FLAT)
     for _ in range(1000):
         ledger.add(1.0, 64)
     lost = 0.0
@@ -41,7 +42,7 @@ def test_a_good_start_does_not_pay_for_a_long_slump(
 
 
 def test_a_plain_step_is_always_permitted() -> None:
-    ledger = Ledger()
+    ledger = Ledger(FLAT)
     while ledger.permits(2.0):
         ledger.add(2.3, 1)
 
@@ -51,4 +52,13 @@ def test_a_plain_step_is_always_permitted() -> None:
 
 
 def test_short_answers_have_less_to_lose() -> None:
-    assert Ledger(max_tokens=20).head_start < Ledger(max_tokens=200).head_start
+    assert Ledger(FLAT, max_tokens=20).head_start < Ledger(FLAT, max_tokens=200).head_start
+
+
+def test_head_start_is_what_the_first_worthwhile_draft_may_cost() -> None:
+    """Where only passes of 9 rows and more are worth it, less would forbid every draft."""
+    cliff = [0.0, 1.0, 1.6, 2.3, 2.9, 3.5, 4.2, 4.8, 5.4, 3.6, 3.7]
+
+    assert Ledger(FLAT).head_start == 2.5
+    assert Ledger(cliff).permits(3.6)
+    assert Ledger([float(n) for n in range(66)]).head_start <= 4.5
