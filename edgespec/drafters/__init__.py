@@ -21,6 +21,7 @@ DRAFTERS = {
     "model": "edgespec.drafters.model:ModelDrafter",
     "suffix": "edgespec.drafters.suffix:SuffixDrafter",
     "lookahead": "edgespec.drafters.lookahead:LookaheadDrafter",
+    "tree": "edgespec.drafters.tree:TreeDrafter",
     "index": "edgespec.drafters.index:IndexDrafter",
     "suffix+model": "edgespec.drafters.suffix_model:SuffixModelDrafter",
 }

@@ -30,7 +30,11 @@ class Free(Protocol):
     """A drafter that costs no pass: what it would have said can be scored for every token."""
 
     name: str
-    buckets: Sequence[Bucket]
+
+    @property
+    def buckets(self) -> Sequence[Bucket]:
+        """The kinds of tokens it drafts; `outlook` gives their numbers."""
+        ...
 
     def outlook(self, context: Tokens, heard: Heard) -> Iterator[int]:
         """The buckets of the tokens that `draft` would give, one after the other.

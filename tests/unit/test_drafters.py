@@ -21,7 +21,7 @@ GREEDY = Sampling()
 WARM = Sampling(temperature=1.0, seed=3)
 
 few = settings(max_examples=25, deadline=None)
-REMEMBERS = ("lookahead",)
+REMEMBERS = ("lookahead", "tree")
 """What it drafts follows from the target's answers too, not from the context alone."""
 every_drafter = pytest.mark.parametrize("name", DRAFTERS)
 contexts = st.lists(st.integers(0, N_VOCAB - 1), min_size=1, max_size=40)
