@@ -89,8 +89,8 @@ def _feed_forward_width(model: ModelSizes, placement: Placement) -> int:
     """Values per row in and around the feed-forward layers: gate, up and their product; inputs."""
     n_query = model.n_head * model.n_head_dim
     is_rotated = placement.kv_type not in ("f32", "f16", "bf16") and n_query <= model.n_embd
-    is_short = model.is_recurrent or is_rotated or not placement.flash_attention
-    n_kept = 3 if is_short else 4
+    is_plain = not placement.flash_attention and not _is_gemma(model)
+    n_kept = 3 if model.is_recurrent or is_rotated or is_plain else 4
     dense = 3 * model.n_ff + n_kept * model.n_embd
     if model.n_per_layer:  # those of all layers are made at once, and kept
         dense += (len(model.layers) + 2) * model.n_per_layer + 2 * model.n_embd
@@ -102,9 +102,14 @@ def _attention_width(model: ModelSizes, placement: Placement) -> int:
     """Values per row at the attention: queries and what becomes of them; scores by cell."""
     n_kv = max((layer.n_embd_k + layer.n_embd_v for layer in model.layers), default=0)
     scores = 0 if placement.flash_attention else n_cells(placement.n_ctx) * model.n_head
-    n_queries = 3 if model.architecture.startswith("gemma") else 2  # Gemma scales a copy
+    n_queries = 3 if _is_gemma(model) else 2
     kept = len(model.layers) * model.n_per_layer
     return 3 * model.n_embd + n_queries * model.n_head * model.n_head_dim + n_kv + scores + kept
+
+
+def _is_gemma(model: ModelSizes) -> bool:
+    """Whether queries are scaled as copies, and more norms are around each part."""
+    return model.architecture.startswith("gemma")
 
 
 def _recurrent_bytes(model: ModelSizes, placement: Placement) -> int:

@@ -1,9 +1,9 @@
 """The sizes of a model for planning, off its GGUF header: weights by layer, caches, states.
 
 Pure: reads metadata and tensor entries, never weights. What llama.cpp derives from an architecture
-rather than from the file (window patterns, which layers keep a state) is data here.
+rather than from the file (window patterns, which caches are shared) is data here.
 
-Source: llama.cpp src/llama-hparams.cpp (n_embd_k_gqa, n_embd_r, n_embd_s, set_swa_pattern),
+Source: llama.cpp src/llama-hparams.cpp (n_embd_k_gqa, has_kv, set_swa_pattern),
 src/llama-model.cpp (create_memory), src/models/*.cpp (load_arch_hparams).
 """
 
@@ -11,13 +11,14 @@ import re
 from typing import Final
 
 from edgespec.gguf.header import GgufHeader
+from edgespec.plan.keys import Keys
+from edgespec.plan.state import STATE_EVERYWHERE, has_state, n_convolved, state_bytes
 from edgespec.plan.types import LayerSizes, ModelSizes
 
 _BLOCK: Final = re.compile(r"blk\.(\d+)\.")
 _INPUT: Final = ("token_embd.", "token_embd_norm.", "token_types.", "position_embd.",
                  "per_layer_token_embd.")  # fmt: skip
 """Tensors that llama.cpp keeps in the machine's own memory, whatever goes elsewhere."""
-_F32_BYTES: Final = 4
 
 # Every how many layers one sees the whole context, where the file does not say; with True the
 # first of each group does, else the last.
@@ -34,16 +35,12 @@ _OWN_PATTERN: Final = frozenset(
 """Architectures whose files always hold the pattern, as one flag by layer."""
 _ALL_SLIDING: Final = frozenset({"lfm2"})
 _DEFAULT_WINDOW: Final = {"exaone-moe": 128, "exaone4": 4096, "gemma2": 4096, "llama4": 8192}
-_STATE_BY_INTERVAL: Final = frozenset(
-    {"minimax-01", "qwen35", "qwen35moe", "qwen3next", "qwen4exp"}
-)
-_STATE_EVERYWHERE: Final = frozenset({"falcon-h1"})
 _GEMMA3N_OWN_CACHES: Final = 20
 
 
 def sizes_of(header: GgufHeader, id: str) -> ModelSizes:
     """What planning needs to know of the model, called `id`. Milliseconds; nothing is loaded."""
-    keys, shape = _Keys(header), header.shape
+    keys, shape = Keys(header), header.shape
     by_layer, input_bytes, output_bytes, tied_bytes = _weights(header)
     n_trunk = shape.n_layer - keys.size("nextn_predict_layers")
     return ModelSizes(
@@ -66,33 +63,13 @@ def sizes_of(header: GgufHeader, id: str) -> ModelSizes:
         n_expert=keys.size("expert_count"),
         n_expert_used=keys.largest("expert_used_count"),
         n_ff_expert=keys.largest("expert_feed_forward_length"),
-        n_convolved=_n_convolved(keys),
+        n_convolved=n_convolved(keys),
         n_per_layer=keys.size("embedding_length_per_layer_input"),
-        largest_bytes=max(t.size_bytes for t in header.tensors if _BLOCK.match(t.name)),
+        largest_bytes=max(
+            (t.size_bytes for t in header.tensors if _BLOCK.match(t.name)), default=0
+        ),
         has_heads=n_trunk < shape.n_layer,
     )
-
-
-class _Keys:
-    """Numbers of `<architecture>.*`; what is absent or odd is 0, since the shape was checked."""
-
-    def __init__(self, header: GgufHeader) -> None:
-        self._part = header.parts[0]
-        self._architecture = header.architecture
-
-    def size(self, key: str, default: int = 0) -> int:
-        value = self._part.values.get(f"{self._architecture}.{key}", default)
-        return int(value) if isinstance(value, int | float) and value > 0 else default
-
-    def by_layer(self, key: str) -> tuple[float, ...]:
-        """The items of an array; empty where the file has none."""
-        full = f"{self._architecture}.{key}"
-        array = self._part.arrays.get(full)
-        return () if array is None or array.is_text else self._part.numbers(full)
-
-    def largest(self, key: str) -> int:
-        """The number, or the largest of an array."""
-        return max(self.size(key), int(max(self.by_layer(key), default=0)))
 
 
 def _weights(header: GgufHeader) -> tuple[dict[int, int], int, int, int]:
@@ -113,16 +90,16 @@ def _weights(header: GgufHeader) -> tuple[dict[int, int], int, int, int]:
     return by_layer, input_bytes, output_bytes, 0 if has_output else table_bytes
 
 
-def _layer(header: GgufHeader, keys: _Keys, i: int, weight_bytes: int) -> LayerSizes:
+def _layer(header: GgufHeader, keys: Keys, i: int, weight_bytes: int) -> LayerSizes:
     shape = header.shape
     window = _window(header, keys, i)
-    has_state = _has_state(header, keys, i)
-    state_bytes = _state_bytes(header, keys) if has_state else 0
+    is_stateful = has_state(header, keys, i)
+    state = state_bytes(header, keys) if is_stateful else 0
     has_cache = shape.n_head_kv[i] > 0 and (
-        not has_state or header.architecture in _STATE_EVERYWHERE
+        not is_stateful or header.architecture in STATE_EVERYWHERE
     )
     if not has_cache or i >= _n_own_caches(header, keys):
-        return LayerSizes(weight_bytes, 0, 0, window, state_bytes)
+        return LayerSizes(weight_bytes, 0, 0, window, state)
     k, v = shape.n_head_dim_k, shape.n_head_dim_v
     if window:
         k = keys.size("attention.key_length_swa", k)
@@ -130,10 +107,10 @@ def _layer(header: GgufHeader, keys: _Keys, i: int, weight_bytes: int) -> LayerS
     if keys.size("attention.key_length_mla"):
         v = 0  # values are read out of the keys
     n = shape.n_head_kv[i]
-    return LayerSizes(weight_bytes, n * k, n * v, window, state_bytes)
+    return LayerSizes(weight_bytes, n * k, n * v, window, state)
 
 
-def _window(header: GgufHeader, keys: _Keys, i: int) -> int:
+def _window(header: GgufHeader, keys: Keys, i: int) -> int:
     """Tokens that layer `i` sees; 0: all."""
     architecture, window = header.architecture, header.shape.n_window
     window = window or _DEFAULT_WINDOW.get(architecture, 0)
@@ -150,50 +127,14 @@ def _window(header: GgufHeader, keys: _Keys, i: int) -> int:
     return 0 if is_full else window
 
 
-def _n_own_caches(header: GgufHeader, keys: _Keys) -> int:
+def _n_own_caches(header: GgufHeader, keys: Keys) -> int:
     """Layers from the first that own a cache; later ones share an earlier one's."""
     if header.architecture == "gemma3n":
         return _GEMMA3N_OWN_CACHES
     return header.shape.n_layer - keys.size("attention.shared_kv_layers")
 
 
-def _has_state(header: GgufHeader, keys: _Keys, i: int) -> bool:
-    shape, architecture = header.shape, header.architecture
-    if shape.is_recurrent or architecture in _STATE_EVERYWHERE:
-        return True
-    if not shape.is_hybrid:
-        return False
-    if architecture in _STATE_BY_INTERVAL:
-        flags = keys.by_layer("attention.recurrent_layers")
-        if i < len(flags):
-            return bool(flags[i])
-        return (i + 1) % keys.size("full_attention_interval", 4) != 0
-    if architecture.startswith("nemotron_h"):
-        widths = keys.by_layer("feed_forward_length")
-        return shape.n_head_kv[i] == 0 and not (i < len(widths) and widths[i])
-    return shape.n_head_kv[i] == 0
-
-
-def _state_bytes(header: GgufHeader, keys: _Keys) -> int:
-    """One copy of a layer's state: what is convolved, and what is carried."""
-    n_embd, n_head = header.shape.n_embd, max(header.shape.n_head)
-    n_conv = max(0, keys.size("ssm.conv_kernel") - 1)
-    inner, state = keys.size("ssm.inner_size"), keys.size("ssm.state_size")
-    if wkv := keys.size("wkv.head_size"):
-        return _F32_BYTES * (keys.size("token_shift_count", 2) * n_embd + n_embd * wkv)
-    if shortconv := keys.size("shortconv.l_cache"):
-        return _F32_BYTES * (n_embd * (shortconv - 1) + state * inner)
-    if kda := keys.size("kda.head_dim"):
-        return _F32_BYTES * (3 * (n_conv or 3) * n_head * kda + kda * kda * n_head)
-    return _F32_BYTES * (n_conv * _n_convolved(keys) + state * inner)
-
-
-def _n_convolved(keys: _Keys) -> int:
-    groups, state = keys.size("ssm.group_count"), keys.size("ssm.state_size")
-    return keys.size("ssm.inner_size") + 2 * groups * state
-
-
-def _n_ff(header: GgufHeader, keys: _Keys) -> int:
+def _n_ff(header: GgufHeader, keys: Keys) -> int:
     """The widest dense feed-forward layer; where all layers have experts, the key means nothing."""
     is_dense = any(tensor.name.endswith("ffn_up.weight") for tensor in header.tensors)
     return keys.largest("feed_forward_length") if is_dense else 0
