@@ -179,9 +179,9 @@ class LoadedModel:
         self._answers: set[Answer] = set()
         self._latest: Answer | None = None
         self._lock = threading.Lock()
-        self._is_closed = False
         self._is_freed = threading.Event()
         self._worker = Worker(loaded.files.target_id)
+        self._is_closed = False  # from here on there is something to close
         heap.give_back()  # what loading and measuring freed
         _open_models.add(self)
 

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
+from edgespec.errors import DoesNotFit
+
 _log = logging.getLogger(__name__)
 
 Job = Callable[[], None]
@@ -20,7 +22,13 @@ class Worker:
         self._is_closed = False
         # A daemon: a program that forgets to close its model still ends.
         self._thread = threading.Thread(target=self._run, name=f"edgespec {name}", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise DoesNotFit(
+                f"the system gives no memory for the engine's thread ({error})",
+                hint="a smaller context takes less: --ctx 2048",
+            ) from error
 
     @property
     def is_busy(self) -> bool:
