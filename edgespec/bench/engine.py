@@ -8,12 +8,19 @@ from typing import Protocol
 
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
+from edgespec.drafters import DRAFTERS
 from edgespec.errors import EdgespecError
 from edgespec.events import Stats, Step
 
 PLAIN = "none"
 """The arm that every ratio is to."""
 OURS = "edgespec"
+AUTO = "auto"
+
+
+def is_ours(arm: str) -> bool:
+    """Whether an arm is a drafter of edgespec's, with or without a length: "suffix", "suffix:7"."""
+    return arm.partition(":")[0] in (*DRAFTERS, AUTO)
 
 
 class EngineFailed(EdgespecError):

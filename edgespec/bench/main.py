@@ -13,7 +13,7 @@ from edgespec.api.types import Placing
 from edgespec.bench import facts
 from edgespec.bench.conditions import Conditions, look
 from edgespec.bench.energy import Rapl
-from edgespec.bench.engine import OURS, PLAIN
+from edgespec.bench.engine import AUTO, OURS, PLAIN
 from edgespec.bench.measure import Cell, Field, Plan, fitting, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
 from edgespec.bench.ours import OurEngine, parted
@@ -31,7 +31,6 @@ from edgespec.drafters import DRAFTERS, find
 from edgespec.equality import explained
 from edgespec.errors import ContextOverflow, UsageError
 
-AUTO = "auto"
 _STREAM_TOKENS = 32
 
 
@@ -63,32 +62,43 @@ class Ears:
     """The scores of each finished cell; intervals come at the end."""
 
 
-def chosen(names: Sequence[str], has_draft: bool) -> tuple[str, ...]:
-    """The drafters to measure; none named: all that can be built, and "auto".
-
-    Raises: `UsageError` for a name that is not known, or that needs a draft model.
-    """
-    if not names:
-        built = (name for name in DRAFTERS if has_draft or not find(name).needs_draft_model)
-        return (*built, AUTO)
+def check(names: Sequence[str], *, has_draft: bool) -> None:
+    """Raises: `UsageError` for a drafter that is not known, or lacks its draft model."""
     for arm in names:
         name, _ = parted(arm)
         if name != AUTO and find(name).needs_draft_model and not has_draft:
             raise UsageError(
                 f"the drafter {name!r} needs a draft model", hint="name one with --draft"
             )
+
+
+def chosen(names: Sequence[str], built: Sequence[str]) -> tuple[str, ...]:
+    """The drafters to measure; none named: all that were built, and "auto".
+
+    Raises: `UsageError` for one that was not built.
+    """
+    if not names:
+        return (*built, AUTO)
+    check(names, has_draft=any(find(name).needs_draft_model for name in built))
+    for arm in names:
+        name, _ = parted(arm)
+        if name not in (AUTO, *built):
+            raise UsageError(
+                f"the drafter {name!r} cannot be built for this model here",
+                hint=f"choose from: {', '.join((*built, AUTO))}",
+            )
     return tuple(dict.fromkeys(names))
 
 
-def run(wish: Wish, plan: Callable[[bool], Plan], ears: Ears = Ears()) -> Result:
-    """Load, measure, judge. `plan` is asked once it is known whether there is a draft model."""
+def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) -> Result:
+    """Load, measure, judge. `plan` is asked once it is known which drafters could be built."""
     began_s, hardware, before = perf_counter(), facts.hardware(), look()
     energy = Rapl()
     with ExitStack() as stack:
         with logged_buffers() as log:
             rig = Rig.load(wish.target, wish.draft, wish.n_threads, ears.progress, wish.placing)
         stack.callback(rig.close)
-        wished = plan(rig.draft is not None)
+        wished = plan(tuple(rig.drafters))
         planned = _fitting(rig, wished)
         peers = find_peers(wish.peers, _peer_inputs(rig, wish, energy), ears.tell)
         stack.callback(peers.close)

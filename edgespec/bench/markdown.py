@@ -9,7 +9,7 @@ from edgespec.bench.engine import PLAIN
 from edgespec.bench.report import INTERVAL_NOTE, about, ahead, texts
 from edgespec.bench.result import Result
 from edgespec.bench.score import Score
-from edgespec.bench.tables import markdown_table
+from edgespec.bench.tables import NONE, markdown_table, number, spread
 
 PLOT_TITLES = {
     "speedup": "Speed-up by task and arm",
@@ -64,25 +64,28 @@ def _section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -
 
 
 def readme_table(result: Result, temperature: float = 0.0) -> Iterator[str]:
-    """Prompts as rows, arms as columns, losing cells too; ratios to edgespec's plain decoding."""
+    """Arms as rows, prompts as columns, losing cells too; ratios to edgespec's plain decoding."""
     scored = [score for score in result.scores if score.temperature == temperature]
-    arms = [arm for arm in dict.fromkeys(score.arm for score in scored) if arm != PLAIN]
     cells = {(score.prompt, score.arm): score for score in scored}
-    yield f"`{result.command}`, {result.hardware['cpu']}, {result.model['backend']}; times plain "
-    yield "decoding of edgespec in the same run, with the 95 % interval over all prompts:"
+    labels = _labels(scored)
+    totals = [t for t in result.totals if t.temperature == temperature]
+    yield f"`{result.command}`, {result.hardware['cpu']}, {result.model['backend']}. Plain decoding"
+    yield "in tokens per second, all else times edgespec's plain decoding in the same run:"
     yield ""
-    header = ["prompt", "plain tok/s", *arms]
-    rows = [
-        [prompt, f"{cells[prompt, PLAIN].tokens_per_s:.1f}", *_ratios(cells, prompt, arms)]
-        for prompt in dict.fromkeys(score.prompt for score in scored)
-    ]
-    totals = {t.arm: t for t in result.totals if t.temperature == temperature}
-    in_all = [f"{totals[arm].ratio:.2f} ({tables.spread(totals[arm].interval)})" for arm in arms]
-    rows.append(["**all**", f"{totals[PLAIN].tokens_per_s:.1f}", *in_all])
-    yield from markdown_table(header, rows)
+    rows = []
+    for total in totals:
+        found = [cells.get((prompt, total.arm)) for prompt in labels]
+        if total.arm == PLAIN:
+            speeds = (NONE if s is None else number(s.tokens_per_s, 1) for s in found)
+            rows.append([f"{total.arm}, tok/s", *speeds, f"{total.tokens_per_s:.1f}", NONE])
+            continue
+        ratios = (NONE if s is None else number(s.ratio, 2) for s in found)
+        rows.append([total.arm, *ratios, f"{total.ratio:.2f}", spread(total.interval)])
+    yield from markdown_table(["arm", *labels.values(), "all", "95 %"], rows)
 
 
-def _ratios(cells: dict[tuple[str, str], Score], prompt: str, arms: Sequence[str]) -> Iterator[str]:
-    for arm in arms:
-        score = cells.get((prompt, arm))
-        yield tables.NONE if score is None else f"{score.ratio:.2f}"
+def _labels(scored: Sequence[Score]) -> dict[str, str]:
+    """By prompt, a short heading: its kind where that is enough."""
+    kinds = {score.prompt: score.kind for score in scored}
+    is_enough = len(set(kinds.values())) == len(kinds)
+    return kinds if is_enough else {prompt: prompt for prompt in kinds}

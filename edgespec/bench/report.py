@@ -5,7 +5,7 @@ from statistics import median
 
 from edgespec.api.types import PlaceMemory
 from edgespec.bench import tables
-from edgespec.bench.engine import PLAIN
+from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.result import Result
 from edgespec.bench.sampling import N_VOCAB, ChainCost
 from edgespec.bench.score import Divergence, Score
@@ -96,15 +96,15 @@ def ahead(result: Result) -> Iterator[str]:
     figures tell."""
     for prompt, temperature in dict.fromkeys((s.prompt, s.temperature) for s in result.scores):
         cell = [s for s in result.scores if (s.prompt, s.temperature) == (prompt, temperature)]
-        ours = max((s for s in cell if ":" not in s.arm), key=lambda s: s.ratio)
-        for peer in sorted((s for s in cell if ":" in s.arm), key=lambda s: -s.ratio):
+        ours = max((s for s in cell if is_ours(s.arm)), key=lambda s: s.ratio)
+        for peer in sorted((s for s in cell if not is_ours(s.arm)), key=lambda s: -s.ratio):
             if peer.ratio > ours.ratio:
                 yield (
                     f"ahead of edgespec: {peer.arm} on {prompt} at temperature {temperature:g}: "
                     f"{peer.ratio:.2f} against {ours.ratio:.2f} ({ours.arm})"
                     f"{_why(peer, ours, cell)}"
                 )
-    if any(":" in s.arm for s in result.scores):
+    if any(not is_ours(s.arm) for s in result.scores):
         yield ""
 
 
@@ -137,7 +137,7 @@ def divergence_line(found: Divergence) -> str:
     """A greedy answer that is not plain decoding's, and whether rounding explains it."""
     difference = found.difference
     where = f"{found.prompt}, {found.arm}: greedy text differs from token {difference.at + 1}"
-    verdict = "NOT LOSSLESS" if ":" not in found.arm else "more than rounding"
+    verdict = "NOT LOSSLESS" if is_ours(found.arm) else "more than rounding"
     if difference.plain is None or difference.other is None:
         return f"{where}: {verdict}, one answer ended and the other went on"
     what = (

@@ -10,6 +10,7 @@ from typing import Any
 
 from edgespec.api.types import PlaceMemory
 from edgespec.bench.conditions import Conditions
+from edgespec.bench.engine import is_ours
 from edgespec.bench.measure import Cell, Plan
 from edgespec.bench.memory import Memory
 from edgespec.bench.peers.types import Build
@@ -148,9 +149,7 @@ class Result:
     @property
     def is_lossless(self) -> bool:
         """Every greedy answer of edgespec's own is plain decoding's, or leaves it at a near-tie."""
-        return all(
-            found.difference.is_near_tie for found in self.divergences if ":" not in found.arm
-        )
+        return all(found.difference.is_near_tie for found in self.divergences if is_ours(found.arm))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON. What was not measured and what is infinite is null."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from edgespec.bench.engine import OURS, PLAIN, Run
+from edgespec.bench.engine import OURS, PLAIN, Run, is_ours
 from edgespec.bench.intervals import Interval, intervals
 from edgespec.bench.latency import Latency, latency
 from edgespec.bench.measure import Cell
@@ -163,7 +163,7 @@ def _score(
 
 def engine_of(arm: str) -> str:
     """The engine that an arm belongs to: what stands before its colon, or edgespec."""
-    return arm if ":" in arm else OURS
+    return OURS if is_ours(arm) else arm
 
 
 def shares(runs: Sequence[Run]) -> Shares | None:

@@ -115,7 +115,7 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     wish, prompts = replace(_wish(flags), placing=loading_of(placing)), _prompts(flags)
     if flags.record is not None:
         return _record(shared.screen, flags, wish, prompts, flags.record)
-    from edgespec.bench.main import Ears, run
+    from edgespec.bench.main import Ears, chosen, run
     from edgespec.bench.report import score_line
     from edgespec.cli.wording import loading_line
 
@@ -127,7 +127,7 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
 
     result = run(
         wish,
-        lambda has_draft: _plan(flags, prompts, has_draft),
+        lambda built: _plan(flags, prompts, chosen(_names(flags.arms), built)),
         Ears(
             progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
             tell=screen.status,
@@ -158,7 +158,7 @@ def _record(
     from edgespec.replay.record import record
     from edgespec.replay.trace import write
 
-    plan = _plan(flags, prompts, has_draft=wish.draft is not None)
+    plan = _plan(flags, prompts, arms=())  # a recording is of all drafters
     recording = record(
         wish,
         plan,
@@ -183,11 +183,11 @@ def _check_places(flags: _Flags) -> None:
 
 
 def _wish(flags: _Flags) -> "Wish":
-    from edgespec.bench.main import Wish, chosen
+    from edgespec.bench.main import Wish, check
     from edgespec.bench.peers.find import parse
     from edgespec.core import Sampling
 
-    chosen(_names(flags.arms), has_draft=flags.draft != "off")
+    check(_names(flags.arms), has_draft=flags.draft != "off")
     for temperature in flags.temperatures:
         Sampling(temperature=temperature)
     peers = list(flags.peers)
@@ -237,8 +237,7 @@ def _prompts(flags: _Flags) -> "tuple[BenchPrompt, ...]":
     return prompts(suite, languages)
 
 
-def _plan(flags: _Flags, prompts: "tuple[BenchPrompt, ...]", has_draft: bool) -> "Plan":
-    from edgespec.bench.main import chosen
+def _plan(flags: _Flags, prompts: "tuple[BenchPrompt, ...]", arms: tuple[str, ...]) -> "Plan":
     from edgespec.bench.measure import Plan
 
     minutes = flags.minutes
@@ -246,7 +245,7 @@ def _plan(flags: _Flags, prompts: "tuple[BenchPrompt, ...]", has_draft: bool) ->
         minutes = _QUICK_MINUTES if flags.quick else _MINUTES
     return Plan(
         prompts=prompts,
-        arms=chosen(_names(flags.arms), has_draft),
+        arms=arms,
         temperatures=flags.temperatures or ((0.0,) if flags.quick else (0.0, 0.7)),
         max_tokens=flags.max_tokens or (_QUICK_TOKENS if flags.quick else None),
         n_rounds=flags.rounds,

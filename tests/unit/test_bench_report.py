@@ -141,6 +141,10 @@ def test_result_is_not_lossless_when_rounding_explains_nothing() -> None:
     assert divergence_line(far).endswith("NOT LOSSLESS")
 
 
+def test_drafter_with_a_length_is_ours_to_answer_for() -> None:
+    assert not result(diverged(0.5, 0.31, arm="suffix:7")).is_lossless
+
+
 def test_peers_text_is_not_ours_to_answer_for() -> None:
     far = diverged(0.5, 0.31, arm="llama-server:draft")
 
@@ -211,13 +215,24 @@ def test_markdown_holds_tables_command_and_plots(tmp_path: Path) -> None:
     assert "| a | 0 | suffix |" in text
 
 
-def test_readme_table_has_a_row_per_prompt_and_all_arms() -> None:
+def test_readme_table_has_a_row_per_arm_and_a_column_per_prompt() -> None:
     shown = list(readme_table(with_peer(0.1)))
 
     assert "`edgespec bench -t a-model`, a CPU" in shown[0]
-    assert shown[3] == "| prompt | plain tok/s | suffix | other:plain | other:fast |"
-    assert shown[5] == "| a | 20.0 | 2.00 | 1.25 | 0.50 |"
-    assert shown[6].startswith("| **all** | 20.0 | 2.00 (-) |")
+    assert shown[3:] == [
+        "| arm | chat | all | 95 % |",
+        "| --- | ---: | ---: | ---: |",
+        "| none, tok/s | 20.0 | 20.0 | - |",
+        "| suffix | 2.00 | 2.00 | - |",
+        "| other:plain | 1.25 | 1.25 | - |",
+        "| other:fast | 0.50 | 0.50 | - |",
+    ]
+
+
+def test_readme_table_names_prompts_in_full_where_kinds_repeat() -> None:
+    header = list(readme_table(result()))[3]
+
+    assert set(header.strip("| ").split(" | ")) == {"arm", "a", "b", "c", "d", "all", "95 %"}
 
 
 def test_report_shows_the_costs_that_lengths_are_chosen_by() -> None:

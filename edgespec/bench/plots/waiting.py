@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from edgespec.bench.engine import PLAIN
+from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.latency import token_gaps_ms
 from edgespec.bench.plots.page import (
     COLOURS,
@@ -59,7 +59,7 @@ def latency(result: Result) -> Any:
 
 
 def _plain_first(item: tuple[str, list[float]]) -> tuple[bool, bool]:
-    return item[0] != PLAIN, ":" in item[0]
+    return item[0] != PLAIN, not is_ours(item[0])
 
 
 def time(result: Result) -> Any:
