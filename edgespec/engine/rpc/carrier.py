@@ -17,7 +17,7 @@ from edgespec.engine.rpc.allowance import Allowance
 
 _CHUNK_BYTES: Final = 1 << 20
 _LOOK_S: Final = 1.0
-"""How often who waits for a worker asks whether to give it up."""
+"""How often who waits for a worker asks whether anybody wants an end."""
 
 
 class Gone(Exception):
@@ -34,17 +34,19 @@ class Carrier:
         *,
         lost: Callable[[str], None],
         is_given_up: Callable[[], bool] = lambda: False,
+        patience_s: float = 20.0,
         allowance: Allowance | None = None,
     ) -> None:
         """Own both sockets. `worker` None: it was lost before, and that was told.
 
-        `lost(why)` is called once, before the first false answer. `is_given_up` is asked while an
-        answer is awaited: True makes the worker a lost one.
+        `lost(why)` is called once, before the first false answer. `is_given_up` is asked while the
+        worker is silent: that long at a stretch, and it is lost. A long pass is silent too.
         """
         self._client = client
         self._worker = worker
         self._lost = lost
         self._is_given_up = is_given_up
+        self._patience_s = patience_s
         self._allowance = allowance
         self._buffer = memoryview(bytearray(_CHUNK_BYTES))
         self._sent = self._at = self._end = 0
@@ -166,11 +168,13 @@ class Carrier:
     def _received_some(self, most: int) -> bytes:
         """At least one byte of the worker's. Raises: `Gone`."""
         assert self._worker is not None, "a lost worker is not asked"
+        silent_s = 0.0
         while True:
             try:
                 part = self._worker.recv(most)
             except TimeoutError:
-                if self._is_given_up():
+                silent_s = silent_s + _LOOK_S if self._is_given_up() else 0.0
+                if silent_s > self._patience_s:
                     raise Gone("it did not answer any more") from None
                 continue
             except OSError as error:
@@ -181,11 +185,13 @@ class Carrier:
 
     def _flush(self) -> None:
         """Send on what was read; a lost worker's is dropped."""
+        silent_s = 0.0
         while self._worker is not None and self._sent < self._at:
             try:
                 self._sent += self._worker.send(self._buffer[self._sent : self._at])
             except TimeoutError:
-                if self._is_given_up():
+                silent_s = silent_s + _LOOK_S if self._is_given_up() else 0.0
+                if silent_s > self._patience_s:
                     self._lose("it did not take any more")
             except OSError as error:
                 self._lose(f"the connection broke: {error.strerror or error}")

@@ -190,7 +190,9 @@ def test_silent_worker_is_given_up_when_somebody_wants_an_end() -> None:
         theirs, ours = _pair()
         upstream = socket.create_connection(listener.getsockname())
         losses: list[str] = []
-        carrier = Carrier(ours, upstream, lost=losses.append, is_given_up=lambda: True)
+        carrier = Carrier(
+            ours, upstream, lost=losses.append, is_given_up=lambda: True, patience_s=0.0
+        )
         thread = threading.Thread(target=carrier.run)
         thread.start()
         theirs.sendall(request(Command.GET_TENSOR, tensor_request(4)))
