@@ -6,6 +6,7 @@ The only module that prints. Knows no model and no command.
 import base64
 import contextlib
 import importlib
+import io
 import os
 import shutil
 import sys
@@ -173,7 +174,8 @@ def _line_editor() -> ModuleType | None:
 def open_standard_streams() -> None:
     """Give a process that was started with closed streams a null device in their place.
 
-    Otherwise the next file opened, a model say, would become file descriptor 1 or 2.
+    Otherwise the next file opened, a model say, would become file descriptor 1 or 2. What is read
+    may hold bytes that are no text.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
@@ -182,6 +184,8 @@ def open_standard_streams() -> None:
                 os.dup2(null, number)
                 os.close(null)
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
 
 
 def drop_output() -> None:

@@ -47,6 +47,11 @@ def as_history_error(error: sqlite3.Error | OSError, path: Path) -> HistoryError
     return HistoryError(f"the history, {path}, gave an error: {error}")
 
 
+def is_no_access(error: sqlite3.Error) -> bool:
+    """Whether the file or its folder may not be opened or written."""
+    return _kind(error) in _NO_ACCESS
+
+
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the file's contents are wrong, not its surroundings."""
     return _kind(error) in _DAMAGED or type(error) is sqlite3.DatabaseError

@@ -1,5 +1,6 @@
 """The file for what the database does not take: written whole each time, readable by `import`."""
 
+import contextlib
 import os
 import tempfile
 import time
@@ -41,7 +42,8 @@ class Fallback:
     def remove(self) -> None:
         """The database has it all."""
         for path in self._written:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # the next start finds it, and nothing new in it
+                path.unlink(missing_ok=True)
         self._written.clear()
 
     def recovered(self, store: HistoryStore) -> list[str]:
@@ -54,9 +56,9 @@ class Fallback:
                 text = path.read_text(encoding="utf-8")
                 for saved in from_json(text):
                     store.merge(saved)
+                path.unlink(missing_ok=True)
             except (OSError, UnicodeDecodeError, HistoryError):
                 continue  # stays where it is, for a person to look at
-            path.unlink(missing_ok=True)
             said.append(f"what could not be saved the last time was found in {path} and is saved")
         return said
 

@@ -197,8 +197,8 @@ class Keeper:
         try:
             store = self._opened()
             store.save(batch.chats.values(), batch.turns.values(), batch.gone)
-        except HistoryError as error:
-            self._fail(batch, error)
+        except Exception as error:  # whatever it is, the text is kept and the thread lives on
+            self._fail(batch, _as_told(error))
             return
         if self._state.word != "SAVED" and self._new.is_empty:  # else the next write says so
             self._fallback.remove()
@@ -246,3 +246,10 @@ class Keeper:
                 self._unheard.append(state)
         if tell is not None:
             tell(state)
+
+
+def _as_told(error: Exception) -> HistoryError:
+    if isinstance(error, HistoryError):
+        return error
+    logger.error("the history was not written", exc_info=error)
+    return HistoryError(f"a fault of edgespec's own ({type(error).__name__}: {error})")

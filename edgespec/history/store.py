@@ -14,7 +14,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from edgespec.errors import HistoryError
-from edgespec.history.damage import as_history_error, is_damage, set_aside
+from edgespec.history.damage import as_history_error, is_damage, is_no_access, set_aside
 from edgespec.history.records import ChatRecord, ChatSummary, Hit, SavedChat, TurnRecord
 from edgespec.history.schema import MIGRATIONS, migrate
 from edgespec.history.search import contains, excerpt, indexed, query
@@ -108,6 +108,8 @@ class HistoryStore:
                 break
             except sqlite3.Error as error:
                 failed = error
+                if not is_no_access(error):
+                    raise as_history_error(error, path) from error
         else:
             raise as_history_error(failed, path) from failed
         if version != len(MIGRATIONS):

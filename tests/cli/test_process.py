@@ -284,6 +284,18 @@ def test_piped_line_chat_gives_the_text_as_it_is(gguf: str) -> None:
     assert ended.stdout == f"{HOSTILE}\n".encode() * 2
 
 
+def test_line_chat_reads_bytes_that_are_no_text(gguf: str) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "-m", gguf, "--plain"],
+        input=b"caf\xe9\n",
+        env=environment(SCRIPT_TEXT="Yes.", PYTHONUTF8="1"),
+        capture_output=True,
+    )
+
+    assert (ended.returncode, ended.stdout) == (0, b"Yes.\n")
+    assert [turn.prompt for turn in Library().last().turns] == ["caf\ufffd"]
+
+
 def test_line_chat_uses_no_colour(gguf: str) -> None:
     _, shown = in_terminal(
         "-m", gguf, "--plain", typed=b"Hi\n/help\n/quit\n", NO_COLOR="1", SCRIPT_TEXT="Hello."

@@ -259,6 +259,24 @@ def test_notice_of_a_damaged_file_reaches_the_person(path: Path) -> None:
         assert "was damaged and is set aside" in heard.until("SAVED").note
 
 
+def test_fault_of_our_own_loses_nothing_and_ends_no_thread(path: Path) -> None:
+    attempts: list[int] = []
+
+    def open_store(path: Path) -> HistoryStore:
+        attempts.append(1)
+        if len(attempts) < 3:
+            raise ZeroDivisionError("division by zero")
+        return HistoryStore.open(path)
+
+    with keeping(path, open_store=open_store) as (keeper, heard):
+        keeper.keep(chat(), turn("t1", "Hi"))
+        keeper.flush(PATIENCE_S)
+        heard.until("SAVED")
+
+        assert "ZeroDivisionError: division by zero" in heard.states[0].note
+        assert [t.prompt for t in Library(path).load("chat2345").turns] == ["Hi"]
+
+
 def test_dropped_chat_is_not_written_again(path: Path) -> None:
     with keeping(path) as (keeper, _):
         keeper.keep(chat(), turn("t1"))
