@@ -199,9 +199,14 @@ class ChatActions(Screen[None]):
 
     def action_plan(self) -> None:
         """Show what lies where in memory, and why."""
+        about = self.chat.description
+        if about is None:
+            self.notify("no model is loaded: F2 chooses one", timeout=3)
+            return
         from .plan import PlanScreen
 
-        self.app.push_screen(PlanScreen(self.chat, self.glyphs))
+        names = (about.target, about.draft or "off")
+        self.app.push_screen(PlanScreen(self.models, self.glyphs, names, about))
 
     def action_why(self) -> None:
         """Show why the selected or the last answer was as fast as it was."""

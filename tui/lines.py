@@ -62,7 +62,7 @@ def header(
     """Which models, what of it is saved, how full the context is, what computes."""
     badges = [] if fetched is None else [f"{glyphs.down} {fetched:.0%}"]
     saved = chat.chats.state.word
-    if saved != "SAVED" and chat.chats.can_save:
+    if saved != "SAVED":
         badges.append(f"{saved}{' !' if saved == 'UNSAVED' else ''}")
     badge = Content.styled("  ".join(badges) + "  " if badges else "", "bold $text-warning")
     if chat.description is None:
@@ -103,7 +103,7 @@ def draft_words(chat: ChatController, *, is_resting: bool = False) -> Content:
     style = {"ON": "bold $text-success", "OFF": "bold $text-warning", "NONE": "bold"}[draft.word]
     words = Content.assemble("draft ", (draft.word, style))
     if draft.word == "ON":
-        resting = " (resting: plain is faster here)" if is_resting else ""
+        resting = " (resting)" if is_resting else ""
         return Content.assemble(words, f" {draft.name}{resting}")
     return Content.assemble(words, f" ({clean(draft.note)})") if draft.note else words
 

@@ -28,7 +28,7 @@ class ModelsScreen(Dialog[ModelChange]):
     """Two tables. Enter on a target goes to its drafts; Enter there takes both."""
 
     TITLE = "Models"
-    HINT = "Enter chooses, Tab changes sides, x stops a download, Esc back"
+    HINT = "Enter chooses, Tab the other table, p plan, x stops a download, Esc back"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f2", "close", "Close", show=False),
         Binding("x", "cancel_fetch", "Stop the download", show=False),
@@ -171,8 +171,10 @@ class ModelsScreen(Dialog[ModelChange]):
         self._models.cancel()
 
     def action_plan(self) -> None:
-        """What would lie where."""
-        screen = self.app.screen_stack[-2]
-        plan = getattr(screen, "action_plan", None)
-        if plan is not None:
-            plan()
+        """What would lie where, of what is chosen."""
+        from .plan import PlanScreen
+
+        target = self._rows[self._table(TARGETS).cursor_row].spec
+        draft = self._drafts[self._table(DRAFTS).cursor_row]
+        names = (target.id, draft.name if draft.ok else "off")
+        self.app.push_screen(PlanScreen(self._models, self._glyphs, names))

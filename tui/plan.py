@@ -1,63 +1,116 @@
-"""What lies where in memory, and what gave way: the plan a model was loaded by."""
+"""What would lie where in memory, what gave way, how it would draft: before or after loading."""
 
+import asyncio
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Static
 
-from edgespec.chat.controller import ChatController
+from edgespec.api.types import Description
+from edgespec.errors import EdgespecError
+from edgespec.plan.types import Line, Placement, Plan
 from edgespec.sizes import gigabytes
 from edgespec.text.clean import clean
 
 from . import lines
 from .dialog import Dialog, words
 from .glyphs import Glyphs
+from .shelf import Models
+
+BAR_WIDTH = 12
 
 
 class PlanScreen(Dialog[None]):
-    """Read only: /context and F2 change it."""
+    """Plans a target and its draft for this machine, in a thread; read only."""
 
     TITLE = "Plan"
+    HINT = "F2 takes other models, /context another size, Esc closes"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", show=False)]
 
-    def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
+    def __init__(
+        self,
+        models: Models,
+        glyphs: Glyphs,
+        names: tuple[str, str],
+        loaded: Description | None = None,
+    ) -> None:
+        """`names`: a target, and a draft, "auto" or "off". `loaded`: where they are in use."""
         super().__init__()
-        self._chat, self._glyphs = chat, glyphs
+        self._models, self._glyphs, self._names, self._loaded = models, glyphs, names, loaded
 
     def parts(self) -> Iterable[Widget]:
         """One page."""
-        yield VerticalScroll(words(self._page()), id="page")
+        yield VerticalScroll(words(f"planning{self._glyphs.ellipsis}", id="plan"), id="page")
 
-    def _page(self) -> Content:
-        about, plan = self._chat.description, getattr(self._chat.model, "plan", None)
-        if about is None:
-            return Content("no model is loaded: F2 chooses one")
-        draft = f" + {about.draft} {about.draft_quant}" if about.draft else ""
-        names = clean(f"{about.target} {about.target_quant}{draft}")
-        head = Content.assemble(
-            (names, "bold"), f"\n{clean(about.backend)}, context {about.n_ctx:,}\n\n"
-        )
-        if plan is None:
-            return Content.assemble(head, "this model was loaded without a plan")
-        return Content.assemble(head, plan_words(plan, self._glyphs))
+    def on_mount(self) -> None:
+        """Plan while the chat goes on."""
+        super().on_mount()
+        self.query_one("#page").focus()
+        self._plan()
+
+    @work(exclusive=True)
+    async def _plan(self) -> None:
+        n_ctx = self._loaded.n_ctx if self._loaded is not None else None
+        parts = [as_loaded(self._loaded)] if self._loaded is not None else []
+        try:
+            plan = await asyncio.to_thread(self._models.plan, *self._names, n_ctx)
+            parts.append(plan_words(plan, self._glyphs))
+        except EdgespecError as error:
+            hint = f"\n{error.hint}" if error.hint else ""
+            parts.append(Content(clean(f"{error.message}{hint}")))
+        self.query_one("#plan", Static).update(Content("\n\n").join(parts))
 
 
-def plan_words(plan: Any, glyphs: Glyphs) -> Content:
-    """The lines of a `edgespec.plan.Plan`, the sum of each place, and what was reduced."""
-    total = sum(line.size_bytes for line in plan.lines) or 1
-    rows = [
-        f"{line.what:<20}{gigabytes(line.size_bytes):>9}  {line.where:<8}"
-        f" {lines.bar(line.size_bytes / total, glyphs, 12)}"
-        for line in plan.lines
+def as_loaded(about: Description) -> Content:
+    """What is loaded, and what it really took."""
+    draft = f" + {about.draft} {about.draft_quant}" if about.draft else ""
+    head = f"{about.target} {about.target_quant}{draft}"
+    rows = [f"{clean(about.backend)}, context {about.n_ctx:,}"]
+    rows += [
+        f"{place.where}: {gigabytes(place.allocated_bytes)} taken, "
+        f"{gigabytes(place.planned_bytes)} planned"
+        for place in about.memory
     ]
-    rows.append(f"{'together':<20}{gigabytes(total):>9}")
-    parts: list[str | tuple[str, str]] = [clean("\n".join(rows)), "\n"]
-    if plan.rungs:
-        parts += ["\n", ("To make it fit\n", "bold $text-primary")]
-        parts += [clean(f"{rung.told}\n") for rung in plan.rungs]
-    if plan.reason:
-        parts += ["\n", ("Drafting\n", "bold $text-primary"), clean(plan.reason)]
-    return Content.assemble(*parts)
+    rows += [f"memory was short: {told}" for told in about.gave_way]
+    return Content.assemble((clean(head), "bold"), "\n", clean("\n".join(rows)))
+
+
+def plan_words(plan: Plan, glyphs: Glyphs) -> Content:
+    """A plan: placements, each place line by line, why it drafts as it does, what gave way."""
+    parts: list[str | tuple[str, str]] = [(f"{clean(plan.target_id)}  ", "bold")]
+    parts.append(f"{placement_words(plan.target)}\n")
+    if plan.draft is not None:
+        parts += [(f"{clean(plan.draft_id or '')}  ", "bold"), f"{placement_words(plan.draft)}\n"]
+    for room in plan.rooms:
+        own = [line for line in plan.lines if line.where == room.where]
+        free = "?" if room.free_bytes is None else gigabytes(room.free_bytes)
+        title = f"\n{clean(room.where)}: {gigabytes(room.needed_bytes)} needed, {free} free\n"
+        parts += [(title, "bold $text-primary"), _rows(own, glyphs)]
+    parts += [("\nDrafting\n", "bold $text-primary")]
+    parts.append(clean(f"{', '.join(plan.drafters)}: {plan.reason}\n"))
+    parts += [clean(f"memory is short: {rung.told}\n") for rung in plan.rungs]
+    parts += [clean(f"note: {note}\n") for note in plan.notes]
+    return Content.assemble(*parts).rstrip()
+
+
+def _rows(own: list[Line], glyphs: Glyphs) -> str:
+    most = max((line.size_bytes for line in own), default=1) or 1
+    return "".join(
+        f"{clean(line.what):<22}{gigabytes(line.size_bytes):>10}"
+        f"  {lines.bar(line.size_bytes / most, glyphs, BAR_WIDTH)}\n"
+        for line in own
+    )
+
+
+def placement_words(placement: Placement) -> str:
+    """A placement in one line."""
+    context = f"context {placement.n_ctx:,}, cache {placement.kv_type}"
+    if not placement.devices:
+        return f"on the CPU, {context}"
+    where = " and ".join(clean(name) for name in placement.devices)
+    return f"{placement.n_gpu_layers} layers on {where}, {context}"

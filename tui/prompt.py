@@ -45,6 +45,10 @@ class Prompt(TextArea):
             self._history.append(text)
         self._back = 0
 
+    def know(self, texts: list[str]) -> None:
+        """Messages of a chat that is shown: what the up key brings."""
+        self._history, self._back = texts, 0
+
     async def on_key(self, event: Key) -> None:
         """Keys that must keep their place among the characters around them.
 

@@ -30,6 +30,8 @@ from .shelf import Models
 from .strip import HeaderBar, SpecStrip
 from .turn import TurnView, error_words
 
+MANY = 5
+"""So many new turns at once are another chat."""
 IDLE_S = 0.5
 """So often an idle chat looks for news of what is saved."""
 FIGURES_S = 0.4
@@ -109,6 +111,7 @@ class ChatScreen(ChatActions):
             await asyncio.sleep(pace.rest_s)
             was_busy, updates = self.chat.is_busy, self.chat.drain()
             updates += self.chat.drain()  # what applying those told
+            self._watch_fetch()
             if not updates and not was_busy:
                 continue
             if returned := await self.feed.draw(updates):
@@ -117,6 +120,20 @@ class ChatScreen(ChatActions):
             self.flush_costs_s.append(pace.drawn())
             if self.chat.full is not None and self.app.screen is self:
                 self.choose_way_out()
+
+    def _watch_fetch(self) -> None:
+        """A download that goes on while the chat is shown."""
+        fetch = self.models.fetch
+        if fetch is None or self.app.screen is not self:
+            return
+        self._header.refresh()
+        if not fetch.is_done:
+            return
+        self.models.fetch = None
+        if fetch.error is not None:
+            self.notify(clean(fetch.error.message), severity="error", timeout=8, markup=False)
+        elif not fetch.is_cancelled:
+            self.notify(f"{fetch.spec.id} is here: F2 takes it", timeout=8, markup=False)
 
     def _refresh_figures(self) -> None:
         now_s = time.monotonic()
@@ -147,7 +164,7 @@ class ChatScreen(ChatActions):
         """Show the conversation's branch as it is now."""
         turns, log = self.chat.turns, self.log_view
         shown = log.turns
-        if turns[: len(shown)] == shown:
+        if turns[: len(shown)] == shown and len(turns) - len(shown) < MANY:
             for turn in turns[len(shown) :]:
                 await log.add_turn(turn)
         elif shown[: len(turns)] == turns:
@@ -155,6 +172,7 @@ class ChatScreen(ChatActions):
                 await self.feed.take_back(turn)
         else:
             self.feed.forget()
+            self.prompt.know([turn.prompt for turn in turns])
             await log.show(turns)
         for turn in turns:
             if turn.status in ("queued", "running"):

@@ -17,6 +17,7 @@ from edgespec.sizes import gigabytes
 if TYPE_CHECKING:
     from edgespec.models.catalogue import Catalogue
     from edgespec.models.spec import ModelSpec
+    from edgespec.plan.types import Plan
     from edgespec.store import PullProgress
 
 ROOM = 1.1
@@ -79,8 +80,10 @@ class Models:
         *,
         fetch: Pull | None = None,
         free_bytes: Callable[[], int] | None = None,
+        make_plan: "Callable[[str, str, int | None], Plan] | None" = None,
         must_choose: bool = False,
     ) -> None:
+        self._make_plan = make_plan or _plan
         self._catalogue = catalogue
         self._pull, self._free_bytes = fetch or _pull, free_bytes or _free_bytes
         self.must_choose = must_choose
@@ -138,6 +141,10 @@ class Models:
             if spec.id != target.id and (reason := _why_not(target, spec))
         ]
         return rows
+
+    def plan(self, target: str, draft: str, n_ctx: int | None) -> "Plan":
+        """What would lie where; any thread. Raises: `EdgespecError`: unknown, does not fit."""
+        return self._make_plan(target, draft, n_ctx)
 
     def switch(self, chat: ChatController, change: ModelChange) -> None:
         """Let the conversation load it. Raises: `EdgespecError` with nothing changed."""
@@ -204,6 +211,16 @@ def _pull(spec: "ModelSpec", tell: "Callable[[PullProgress], None]") -> object:
     from edgespec.store import pull
 
     return pull(spec, tell)
+
+
+def _plan(target: str, draft: str, n_ctx: int | None) -> "Plan":
+    from edgespec.api.place import this_machine
+    from edgespec.plan.gather import gather
+    from edgespec.plan.make import make_plan
+    from edgespec.plan.types import Asked
+
+    asked = Asked(n_ctx=n_ctx, draft="off" if draft == OFF else "auto")
+    return make_plan(gather(target, draft, asked, this_machine(), is_here=True).request)
 
 
 def _free_bytes() -> int:

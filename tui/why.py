@@ -66,11 +66,7 @@ class WhyScreen(Dialog[None]):
     def _explanation(self) -> Explanation | None:
         answered = [turn for turn in self._chat.conversation.tree.turns if turn.stats.passes]
         is_last = bool(answered) and max(answered, key=lambda t: t.created_s) is self._turn
-        explain = getattr(self._chat.model, "explain", None)
-        if not is_last or explain is None:
-            return None
-        found = explain()
-        return found if isinstance(found, Explanation) else None
+        return self._chat.model.explain() if is_last and self._chat.model is not None else None
 
 
 def by_source(tokens: Sequence[TokenText], glyphs: Glyphs) -> Content:
@@ -105,10 +101,11 @@ def _bought(explanation: Explanation, glyphs: Glyphs) -> str:
         times = f"{explanation.speedup:.2f}{glyphs.times}"
         rows.append(f"plainly about {explanation.plain_s:.2f} s: {times}")
     if (bound := explanation.bound) is not None:
-        side = "behind" if bound.ledger_s > 0 else "ahead of"
+        used = f"{bound.ledger_s:.2f} s of that are used"
+        gained = f"it is {-bound.ledger_s:.2f} s ahead"
         rows.append(
-            f"promise: at most {bound.share:.0%} and {bound.head_start_s:.2f} s slower than plain; "
-            f"now {abs(bound.ledger_s):.2f} s {side} that"
+            f"bound: at most {bound.share:.0%} over plain and {bound.head_start_s:.2f} s; "
+            f"{used if bound.ledger_s > 0 else gained}"
         )
     return "\n".join(rows)
 

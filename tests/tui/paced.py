@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from edgespec.api.types import Options, Prompt
 from edgespec.events import Delta, Done, Event, Reply, Round, Stats, Step, TokenText, sources
+from edgespec.explanation import Explanation
 from tests.scripted import ACCEPTED, DESCRIPTION, DRAFT_LEN, WRONG_PIECE, folded, pieces_of
 
 LONG = replace(DESCRIPTION, n_ctx=1_000_000)
@@ -73,7 +74,7 @@ class PacedLM:
         self, prompt: Prompt, options: Options | None = None, *, wait: bool = True
     ) -> PacedStream:
         bursts, stats = bursts_of(self.text, self.tokens_per_s)
-        self.streams.append(PacedStream(bursts, stats))
+        self.streams = [PacedStream(bursts, stats)]  # the last one: events take memory too
         return self.streams[-1]
 
     def complete(self, prompt: Prompt, options: Options | None = None) -> Reply:
@@ -81,6 +82,9 @@ class PacedLM:
 
     def count(self, prompt: Prompt, options: Options | None = None) -> int:
         return 10
+
+    def explain(self) -> Explanation | None:
+        return None
 
     def close(self) -> None:
         for stream in self.streams:

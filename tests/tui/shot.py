@@ -12,6 +12,8 @@ import tempfile
 from itertools import count
 from pathlib import Path
 
+from edgespec.chat.controller import ChatController
+from edgespec.history.keeper import Keeper
 from tests.scripted import Script, ScriptedLM
 from tests.tui.stage import staged
 
@@ -54,7 +56,8 @@ async def _drawn() -> str:
     with tempfile.TemporaryDirectory() as home:
         os.environ["EDGESPEC_HOME"] = home
         model = ScriptedLM([Script(ANSWER, reasoning=THOUGHT)])
-        async with staged(model, size=SIZE) as stage:
+        chat = ChatController(journal=Keeper(Path(home) / "history.db"))
+        async with staged(model, size=SIZE, chat=chat) as stage:
             stage.app.theme = "textual-dark"
             ticks = count()
             stage.app.screen.feed.pulse.clock = lambda: float(next(ticks))

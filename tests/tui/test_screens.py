@@ -9,16 +9,17 @@ import pytest
 from edgespec.tui.shelf import Models
 from textual.widgets import DataTable, Input, TextArea
 
-from edgespec.api.types import Options
+from edgespec.api.types import Options, PlaceMemory
 from edgespec.chat.controller import ChatController, OpenModel
 from edgespec.chat.shelf import ModelChange
-from edgespec.errors import DownloadError
+from edgespec.errors import DoesNotFit, DownloadError
 from edgespec.events import TokenText
 from edgespec.explanation import Arm, Bound, Decision, Explanation, PassCost
 from edgespec.history.keeper import Keeper
 from edgespec.history.library import Library
 from edgespec.models.catalogue import Catalogue
 from edgespec.models.spec import HubSource, ModelSpec
+from edgespec.plan.types import Line, Placement, Plan, Room, Rung
 from edgespec.store import PullProgress
 from tests.scripted import DESCRIPTION, ScriptedLM
 from tests.tui.stage import Stage, assert_golden, played, staged
@@ -286,16 +287,11 @@ def explanation() -> Explanation:
     )  # fmt: skip
 
 
-class ExplainingLM(ScriptedLM):
-    """Knows why."""
-
-    def explain(self) -> Explanation:
-        return explanation()
-
-
 def test_why_page_accounts_for_the_last_answer() -> None:
     async def scenario() -> None:
-        async with staged(ExplainingLM(["one two three four five."]), size=(100, 60)) as stage:
+        async with staged(
+            ScriptedLM(["one two three four five."], explanation=explanation()), size=(100, 60)
+        ) as stage:
             await stage.say("go")
             await stage.until_ended()
             await stage.pilot.press("f9")
@@ -312,28 +308,45 @@ def test_why_page_accounts_for_the_last_answer() -> None:
     played(scenario)
 
 
-def test_plan_screen_shows_lines_places_and_what_gave_way() -> None:
-    from types import SimpleNamespace
+def a_plan(target: str, draft: str, n_ctx: int | None) -> Plan:
+    placement = Placement(
+        devices=(), split=(), n_gpu_layers=0, split_mode="none", n_ctx=n_ctx or 4096, n_batch=512,
+        max_logits=64, kv_type="f16",
+    )  # fmt: skip
+    lines = (Line("target weights", "CPU", 9_000_000_000), Line("target KV", "CPU", 1_000_000_000))
+    return Plan(
+        hardware="here", target_id=target, draft_id=None, target=placement, draft=None,
+        drafters=("suffix",), reason="suffix gains where text repeats", lines=lines,
+        rooms=(Room("CPU", 10_000_000_000, 12_000_000_000),),
+        rungs=(Rung("n_ctx", "context 32,768 -> 8,192 to fit"),), n_ctx_most=8192,
+    )  # fmt: skip
 
-    plan = SimpleNamespace(
-        lines=(
-            SimpleNamespace(what="target weights", where="CPU", size_bytes=9_000_000_000),
-            SimpleNamespace(what="target KV", where="CPU", size_bytes=1_000_000_000),
-        ),
-        rungs=(SimpleNamespace(kind="n_ctx", told="context 32,768 -> 8,192 to fit"),),
-        reason="suffix gains where text repeats",
-    )
-    model = ScriptedLM()
-    model.plan = plan  # type: ignore[attr-defined]
+
+def test_plan_screen_shows_lines_places_and_what_gave_way() -> None:
+    about = replace(DESCRIPTION, memory=(PlaceMemory("CPU", 10_000_000_000, 9_500_000_000),))
 
     async def scenario() -> None:
-        async with staged(model) as stage:
+        stock = Models(CATALOGUE, make_plan=a_plan)
+        async with staged(ScriptedLM(description=about), size=(80, 30), models=stock) as stage:
             await stage.app.screen.run_action("plan")
             await stage.until_shown("target weights")
 
-            assert "together             10.00 GB" in stage.text()
-            assert "context 32,768 -> 8,192 to fit" in stage.text()
-            assert "suffix gains where text repeats" in stage.text()
+            assert_golden("plan-80x30", dialog(stage))
+
+    played(scenario)
+
+
+def test_plan_that_does_not_fit_is_told_with_its_hint() -> None:
+    def refuse(target: str, draft: str, n_ctx: int | None) -> Plan:
+        raise DoesNotFit("9.0 GB are needed, 4.0 are free", hint="try --ctx 2048")
+
+    async def scenario() -> None:
+        stock = Models(CATALOGUE, make_plan=refuse)
+        async with staged(ScriptedLM(), models=stock) as stage:
+            await stage.app.screen.run_action("plan")
+            await stage.until_shown("9.0 GB are needed, 4.0 are free")
+
+            assert "try --ctx 2048" in stage.text()
 
     played(scenario)
 
