@@ -16,8 +16,8 @@ _FAMILIES: Final = frozenset(
 _ENCODERS: Final = {"t5": "T5", "bert": "BERT"}
 _BYTE_FAMILIES: Final = frozenset({"llama", "plamo2"})
 _LISTS: Final = ("tokenizer.ggml.token_type", "tokenizer.ggml.scores")
-_MAX_TOKENS: Final = 400_000
-"""Half as many again as the largest vocabulary there is."""
+_MAX_TOKENS: Final = 300_000
+"""The largest vocabularies have 262,208; beyond 314,572 a set takes twice the memory."""
 _HINT: Final = "get another file of this model: this one was converted wrongly, or is damaged"
 
 
