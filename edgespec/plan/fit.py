@@ -19,6 +19,8 @@ N_BATCH_GPU: Final = 512
 N_BATCH_CPU: Final = 128
 N_SNAPSHOTS: Final = 8
 """States that llama.cpp keeps for rollback, where it can (engine/model.py)."""
+_SHIFTS: Final = (0, 1, -1, 2, -2)
+"""Layers are large, and the first and the last device hold more beside them than the others."""
 _LEAST_DEVICE_BYTES: Final = 256 << 20
 """A device with less free is not worth its share of the buffers."""
 _FLASH_HEADS: Final = frozenset({40, 64, 72, 80, 96, 112, 128, 192, 256, 320, 512, 576})
@@ -59,9 +61,8 @@ def usable(request: PlanRequest) -> tuple[Device, ...]:
 
 def fit(request: PlanRequest, choice: Choice) -> Fit:
     """The first way to place the choice that fits; else the one that lacks least."""
-    ways = [_Way(request, choice, *way) for way in _ways(request, choice)]
     best: Fit | None = None
-    for way in ways:
+    for way in _ways(request, choice):
         found = way.fit()
         if found.shortage_bytes == 0:
             return found
@@ -71,10 +72,17 @@ def fit(request: PlanRequest, choice: Choice) -> Fit:
     return best
 
 
-def _ways(
+def _ways(request: PlanRequest, choice: Choice) -> Iterator["_Way"]:
+    """The ways to place the choice, the fastest first; shared ones with their borders moved."""
+    for devices, draft_devices in _device_pairs(request, choice):
+        for shift in _SHIFTS if len(devices) > 1 else _SHIFTS[:1]:
+            yield _Way(request, choice, devices, draft_devices, shift)
+
+
+def _device_pairs(
     request: PlanRequest, choice: Choice
 ) -> Iterator[tuple[tuple[Device, ...], tuple[Device, ...]]]:
-    """Devices of target and draft, the fastest way first."""
+    """Devices of target and draft, the fastest first."""
     gpus, asked = usable(request), request.asked
     if not gpus or not choice.n_gpu_layers:
         yield (), _draft_devices(request) or ()
@@ -104,6 +112,8 @@ class _Way:
     choice: Choice
     devices: tuple[Device, ...]
     draft_devices: tuple[Device, ...]
+    shift: int
+    """Layers that go from the last device to the first, against their shares."""
 
     def fit(self) -> Fit:
         choice, model = self.choice, self.request.target
@@ -156,7 +166,7 @@ class _Way:
             return placement
         if model is self.request.target and self.request.asked.split_mode == "tensor":
             return replace(placement, split=even_shares(devices, taken), split_mode="tensor")
-        counts = layer_counts(model, n_layers, devices, taken)
+        counts = layer_counts(model, n_layers, devices, taken, self.shift)
         kept = [i for i, count in enumerate(counts) if count]
         return replace(
             placement,

@@ -15,9 +15,13 @@ def even_shares(devices: tuple[Device, ...], taken: Sequence[Line]) -> tuple[flo
 
 
 def layer_counts(
-    model: ModelSizes, n_layers: int, devices: tuple[Device, ...], taken: Sequence[Line]
+    model: ModelSizes,
+    n_layers: int,
+    devices: tuple[Device, ...],
+    taken: Sequence[Line],
+    shift: int,
 ) -> list[int]:
-    """Layers of each device, by its space."""
+    """Layers of each device, by its space; then `shift` of them go from the last to the first."""
     n_all = len(model.layers) + 1
     n_placed = min(n_layers, n_all)
     weights = [*(layer.weight_bytes for layer in model.layers), model.output_bytes][-n_placed:]
@@ -32,6 +36,9 @@ def layer_counts(
             at += 1
         counts.append(at - start)
     counts[-1] += n_placed - at
+    if shift and min(counts[0] + shift, counts[-1] - shift) > 0:
+        counts[0] += shift
+        counts[-1] -= shift
     return counts
 
 

@@ -1,9 +1,12 @@
 """The ladder, its refusals, and devices that report odd things."""
 
+import contextlib
 import math
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from edgespec.control import LONGEST
 from edgespec.engine.model import NATIVE_SNAPSHOTS
@@ -13,7 +16,15 @@ from edgespec.hardware.types import Cpu, Device, HardwareReport, Memory, Unknown
 from edgespec.plan.fit import MAX_LOGITS, N_SNAPSHOTS
 from edgespec.plan.lines import owners, shares
 from edgespec.plan.make import make_plan, next_rung
-from edgespec.plan.types import Asked, LayerSizes, ModelSizes, Placement, Plan, PlanRequest
+from edgespec.plan.types import (
+    Asked,
+    DraftWish,
+    LayerSizes,
+    ModelSizes,
+    Placement,
+    Plan,
+    PlanRequest,
+)
 
 MIB, GIB = 1 << 20, 1 << 30
 CPU = Cpu("a processor", "x86_64", 8, 16, None, 8, ())
@@ -380,6 +391,35 @@ def test_shares_sum_to_one_and_give_back_their_counts(counts: tuple[int, ...]) -
 
     assert sum(placement.split) == pytest.approx(1.0)
     assert tuple(places.count(name) for name in names) == counts
+
+
+FREE_MIB = st.one_of(st.sampled_from([0, 1, 255, 256]), st.integers(0, 48 * 1024))
+CARDS = st.lists(st.tuples(FREE_MIB, st.sampled_from(["GPU", "IGPU"]), st.booleans()), max_size=4)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(cards=CARDS, ram_gib=st.integers(1, 64), draft=st.sampled_from(["auto", "required", "off"]))
+def test_any_machine_gets_a_plan_that_fits_or_a_refusal(
+    cards: list[tuple[int, str, bool]], ram_gib: int, draft: DraftWish
+) -> None:
+    gpus = [
+        gpu(f"CUDA{i}", free, kind=kind, is_unified=is_unified)
+        for i, (free, kind, is_unified) in enumerate(cards)
+    ]
+    wished = request(*gpus, asked=Asked(draft=draft), ram_gib=ram_gib)
+    plan: Plan | None = None
+    with contextlib.suppress(DoesNotFit):
+        plan = make_plan(wished)
+
+    while plan is not None:
+        for placement in filter(None, (plan.target, plan.draft)):
+            whole = 1.0 if placement.devices else 0.0
+            assert sum(placement.split) == pytest.approx(whole)
+            assert all(0 <= share <= 1 for share in placement.split)
+            assert len(placement.split) == len(placement.devices)
+        assert all(room.needed_bytes <= (room.free_bytes or 0) for room in plan.rooms)
+        assert (plan.draft is None) == (plan.draft_id is None)
+        plan = next_rung(wished, plan)
 
 
 def test_constants_agree_with_the_engine() -> None:
