@@ -210,6 +210,32 @@ def test_chat_comes_back_with_branches_settings_and_system_prompt(start: Start) 
     ]
 
 
+def test_what_was_left_out_stays_left_out_in_another_process(start: Start) -> None:
+    chat, _ = start("One.", "Two.", "Three.")
+    for prompt in ("a", "b", "c"):
+        chat.send(prompt)
+        followed(chat)
+    chat.conversation.leave_out((chat.turns[0],), chat.turns[1], "They spoke.")
+    chat.chats.keep()
+    start.held(chat)
+
+    again, model = start()
+    again.chats.open_last()
+    again.send("d")
+    followed(again)
+
+    assert [turn.prompt for turn in again.conversation.left_out] == ["a"]
+    contents = [m["content"] for m in model.requests[0].messages]
+    assert contents == [
+        "Summary of the conversation before:\nThey spoke.",
+        "b",
+        "Two.",
+        "c",
+        "Three.",
+        "d",
+    ]
+
+
 def test_chat_from_elsewhere_opens_whatever_its_figures_are(start: Start, path: Path) -> None:
     chat, _ = start()
     start.library.merge(
