@@ -11,6 +11,7 @@ from edgespec.errors import HistoryError
 from edgespec.history.exchange import from_json
 from edgespec.history.keeper import Keeper, SaveState
 from edgespec.history.library import Library
+from edgespec.history.records import TurnRecord
 from edgespec.history.store import HistoryStore
 from tests.chats import chat, turn
 
@@ -80,13 +81,13 @@ def test_flush_returns_when_the_disk_has_it(path: Path) -> None:
 def test_growing_turn_is_written_by_itself_and_asked_for_when_it_is_time(path: Path) -> None:
     asked = threading.Event()
 
-    def record() -> object:
+    def record() -> TurnRecord:
         asked.set()
         return turn("t1", "Hi", "so far", status="running")
 
     with keeping(path) as (keeper, _):
         keeper.keep(chat(), turn("t1", "Hi", status="queued"))
-        keeper.grow("t1", record)  # type: ignore[arg-type]
+        keeper.grow("t1", record)
 
         assert asked.wait(PATIENCE_S)
         keeper.keep(chat())
@@ -118,6 +119,22 @@ def test_turn_brings_its_chat_back_that_another_process_deleted(path: Path) -> N
         keeper.flush(PATIENCE_S)
 
         assert [t.id for t in Library(path).load("chat2345").turns] == ["t2"]
+
+
+def test_pieces_of_an_answer_are_not_written_one_by_one(path: Path) -> None:
+    asked: list[int] = []
+
+    def record(number: int) -> TurnRecord:
+        asked.append(number)
+        return turn("t1", "Hi", "x" * number, status="running")
+
+    with keeping(path, every_s=PATIENCE_S) as (keeper, _):
+        keeper.keep(chat(), turn("t1", "Hi"))
+        keeper.flush(PATIENCE_S)
+        for number in range(1000):
+            keeper.grow("t1", partial(record, number))
+
+    assert asked == [999]
 
 
 def test_end_of_a_turn_is_not_overwritten_by_what_grew_before(path: Path) -> None:
