@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from edgespec.api.types import Placing
 from edgespec.bench import facts
@@ -16,20 +15,19 @@ from edgespec.bench.energy import Rapl
 from edgespec.bench.engine import AUTO, OURS, PLAIN
 from edgespec.bench.measure import Cell, Field, Plan, fitting, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
-from edgespec.bench.ours import OurEngine, parted
+from edgespec.bench.ours import OurEngine
 from edgespec.bench.peers.find import Found, PeerWish
 from edgespec.bench.peers.find import find as find_peers
 from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_seen
 from edgespec.bench.rig import Rig
 from edgespec.bench.sampling import chain_costs
-from edgespec.bench.score import Divergence, Score, scores
+from edgespec.bench.score import Score, scores
 from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
-from edgespec.bench.suite import BenchPrompt
+from edgespec.bench.texts import divergences_of
 from edgespec.bench.total import totals
 from edgespec.drafters import DRAFTERS, find
-from edgespec.equality import explained
-from edgespec.errors import ContextOverflow, UsageError
+from edgespec.errors import ContextOverflow
 
 _STREAM_TOKENS = 32
 
@@ -62,34 +60,6 @@ class Ears:
     """The scores of each finished cell; intervals come at the end."""
 
 
-def check(names: Sequence[str], *, has_draft: bool) -> None:
-    """Raises: `UsageError` for a drafter that is not known, or lacks its draft model."""
-    for arm in names:
-        name, _ = parted(arm)
-        if name != AUTO and find(name).needs_draft_model and not has_draft:
-            raise UsageError(
-                f"the drafter {name!r} needs a draft model", hint="name one with --draft"
-            )
-
-
-def chosen(names: Sequence[str], built: Sequence[str]) -> tuple[str, ...]:
-    """The drafters to measure; none named: all that were built, and "auto".
-
-    Raises: `UsageError` for one that was not built.
-    """
-    if not names:
-        return (*built, AUTO)
-    check(names, has_draft=any(find(name).needs_draft_model for name in built))
-    for arm in names:
-        name, _ = parted(arm)
-        if name not in (AUTO, *built):
-            raise UsageError(
-                f"the drafter {name!r} cannot be built for this model here",
-                hint=f"choose from: {', '.join((*built, AUTO))}",
-            )
-    return tuple(dict.fromkeys(names))
-
-
 def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) -> Result:
     """Load, measure, judge. `plan` is asked once it is known which drafters could be built."""
     began_s, hardware, before = perf_counter(), facts.hardware(), look()
@@ -113,7 +83,7 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
         peers.close()
         ears.tell("comparing texts")
         scored = scores(cells, plain_of, _is_deterministic)
-        divergences = tuple(_divergences(rig, planned, cells))
+        divergences = tuple(divergences_of(rig, planned, cells))
         ears.tell("measuring the sampling chain")
         return Result(
             asked=asked(planned, rig.n_threads, rig.model.description.n_ctx),
@@ -228,30 +198,3 @@ def _is_deterministic(name: str) -> bool:
     """
     drafter = name.partition(":")[0]
     return drafter in DRAFTERS and not find(drafter).needs_draft_model
-
-
-def _divergences(rig: Rig, plan: Plan, cells: Sequence[Cell]) -> list[Divergence]:
-    """Greedy answers that leave plain decoding's, each measured where it does."""
-    by_name = {prompt.name: prompt for prompt in plan.prompts}
-    found = []
-    for cell in cells:
-        if cell.temperature == 0:
-            found += _of_cell(rig, cell, by_name[cell.prompt])
-    return found
-
-
-def _of_cell(rig: Rig, cell: Cell, prompt: BenchPrompt) -> list[Divergence]:
-    plain = cell.runs(PLAIN)[0].tokens
-    other = {(run.arm, run.tokens) for turn in cell.turns for run in turn if run.tokens}
-    places: dict[tuple[int, ...], Any] = {}  # several arms often take the same turning
-    found = []
-    for arm, tokens in sorted(other):
-        if tokens == plain:
-            continue
-        if tokens not in places:
-            places[tokens] = explained(rig.target, rig.tokens_of(prompt), plain, tokens)
-        difference = places[tokens]
-        assert difference is not None, "the answers differ"
-        texts = (rig.text(token) for token in (difference.plain, difference.other))
-        found.append(Divergence(cell.prompt, arm, difference, *texts))
-    return found

@@ -115,7 +115,8 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     wish, prompts = replace(_wish(flags), placing=loading_of(placing)), _prompts(flags)
     if flags.record is not None:
         return _record(shared.screen, flags, wish, prompts, flags.record)
-    from edgespec.bench.main import Ears, chosen, run
+    from edgespec.bench.chosen import chosen
+    from edgespec.bench.main import Ears, run
     from edgespec.bench.report import score_line
     from edgespec.cli.wording import loading_line
 
@@ -183,7 +184,8 @@ def _check_places(flags: _Flags) -> None:
 
 
 def _wish(flags: _Flags) -> "Wish":
-    from edgespec.bench.main import Wish, check
+    from edgespec.bench.chosen import check
+    from edgespec.bench.main import Wish
     from edgespec.bench.peers.find import parse
     from edgespec.core import Sampling
 

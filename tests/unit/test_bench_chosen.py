@@ -2,8 +2,8 @@
 
 import pytest
 
+from edgespec.bench.chosen import check, chosen
 from edgespec.bench.engine import is_ours
-from edgespec.bench.main import check, chosen
 from edgespec.errors import UsageError
 
 BUILT = ("none", "suffix")

@@ -1,0 +1,36 @@
+"""Which of edgespec's own arms take part."""
+
+from collections.abc import Sequence
+
+from edgespec.bench.engine import AUTO
+from edgespec.bench.ours import parted
+from edgespec.drafters import find
+from edgespec.errors import UsageError
+
+
+def check(names: Sequence[str], *, has_draft: bool) -> None:
+    """Raises: `UsageError` for a drafter that is not known, or lacks its draft model."""
+    for arm in names:
+        name, _ = parted(arm)
+        if name != AUTO and find(name).needs_draft_model and not has_draft:
+            raise UsageError(
+                f"the drafter {name!r} needs a draft model", hint="name one with --draft"
+            )
+
+
+def chosen(names: Sequence[str], built: Sequence[str]) -> tuple[str, ...]:
+    """The drafters to measure; none named: all that were built, and "auto".
+
+    Raises: `UsageError` for one that was not built.
+    """
+    if not names:
+        return (*built, AUTO)
+    check(names, has_draft=any(find(name).needs_draft_model for name in built))
+    for arm in names:
+        name, _ = parted(arm)
+        if name not in (AUTO, *built):
+            raise UsageError(
+                f"the drafter {name!r} cannot be built for this model here",
+                hint=f"choose from: {', '.join((*built, AUTO))}",
+            )
+    return tuple(dict.fromkeys(names))
