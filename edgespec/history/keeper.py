@@ -186,11 +186,12 @@ class Keeper:
             self._new.turns[turn_id] = record()
         self._growing.clear()
         batch, self._new = self._new, _Unwritten()
+        # An answer may end after its chat was dropped.
+        batch.turns = {k: turn for k, turn in batch.turns.items() if turn.chat_id in self._chats}
         # A chat's row goes along with its turns: an earlier write may have failed, another process
         # may have deleted it.
         for turn in batch.turns.values():
-            if turn.chat_id in self._chats:
-                batch.chats.setdefault(turn.chat_id, self._chats[turn.chat_id])
+            batch.chats.setdefault(turn.chat_id, self._chats[turn.chat_id])
         return batch
 
     def _write(self, batch: _Unwritten) -> None:

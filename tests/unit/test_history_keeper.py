@@ -300,8 +300,9 @@ def test_dropped_chat_is_not_written_again(path: Path) -> None:
         keeper.flush(PATIENCE_S)
         keeper.drop("chat2345")
         Library(path).delete("chat2345")
-        keeper.forget("t1")
+        keeper.keep(None, turn("t1", "Hi", "an answer that ended late"))
         keeper.flush(PATIENCE_S)
 
+        assert keeper.state.word == "SAVED"
         with pytest.raises(HistoryError, match="there is no chat"):
             Library(path).load("chat2345")
