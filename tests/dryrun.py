@@ -52,7 +52,8 @@ def context_lines(model: Any, placement: Placement) -> list[str]:
     params.n_threads = params.n_threads_batch = 1
     params.type_k = params.type_v = _KV_TYPES[placement.kv_type]
     params.flash_attn_type = int(placement.flash_attention)
-    params.swa_full = False
+    params.n_seq_max = 1 + placement.max_branches
+    params.kv_unified = params.swa_full = placement.max_branches > 0
     with binding.heard() as lines:
         context = lib.llama_init_from_model(model, params)
     assert context, binding.error_tail()
@@ -89,11 +90,13 @@ def on_cpu(
     *,
     max_logits: int = 64,
     n_snapshots: int = 0,
+    max_branches: int = 0,
     flash_attention: bool = True,
 ) -> Placement:
     return Placement(
-        (), (), 0, "none", n_ctx, n_batch, max_logits, kv_type, n_snapshots, flash_attention
-    )
+        (), (), 0, "none", n_ctx, n_batch, max_logits, kv_type, n_snapshots, max_branches,
+        flash_attention,
+    )  # fmt: skip
 
 
 def assert_close(mine: dict[str, int], theirs: dict[str, int]) -> None:

@@ -26,7 +26,9 @@ def n_cells(n_ctx: int) -> int:
 
 
 def n_window_cells(window: int, placement: Placement) -> int:
-    """Cells of a sliding-window layer's cache: what it sees, and a batch."""
+    """Cells of a sliding-window layer's cache: what it sees, and a batch; all with branches."""
+    if placement.max_branches:
+        return n_cells(placement.n_ctx)
     return n_cells(min(n_cells(placement.n_ctx), window + _n_rows(placement)))
 
 

@@ -141,6 +141,10 @@ class _Way:
         rooms, margins = _rooms(self.request.hardware, lines)
         return Fit(choice, target, draft, lines + margins, rooms)
 
+    def _n_branches(self, model: ModelSizes) -> int:
+        can_branch = model is self.request.target and not model.is_recurrent
+        return self.request.asked.max_branches if can_branch else 0
+
     def _placement(
         self,
         model: ModelSizes,
@@ -160,6 +164,7 @@ class _Way:
             max_logits=max_logits,
             kv_type=kv_type,  # type: ignore[arg-type]
             n_snapshots=N_SNAPSHOTS if model.architecture in _ROLLS_BACK else 0,
+            max_branches=self._n_branches(model),
             flash_attention=_has_flash(model, devices),
         )
         if len(devices) < 2 or not n_layers:

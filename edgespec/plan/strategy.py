@@ -18,8 +18,8 @@ def strategy(request: PlanRequest, found: Fit) -> tuple[tuple[str, ...], str]:
     free = tuple(name for name in DRAFTERS if not _needs_model(name))
     lookups = tuple(name for name in free if name != "none")
     if found.draft is None:
-        looking = " and ".join(lookups)
-        return (*lookups, "none"), f"{looking} drafts, which needs no memory: {_lack(request)}"
+        told = f"drafts come from {', '.join(lookups)}, which takes no memory: {_lack(request)}"
+        return (*lookups, "none"), told
     with_model = tuple(sorted((n for n in DRAFTERS if _needs_model(n)), key=len, reverse=True))
     return (*with_model, *lookups, "none"), _fitting(request, found)
 

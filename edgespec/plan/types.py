@@ -91,6 +91,8 @@ class Asked:
     """The target's; names of the registry."""
     draft_devices: tuple[str, ...] | None = None
     split_mode: SplitMode | None = None
+    max_branches: int = 0
+    """Of the target's passes, for drafters that branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,8 @@ class Placement:
     kv_type: KvType
     n_snapshots: int = 0
     """Recurrent states kept per sequence for rollback."""
+    max_branches: int = 0
+    """With any, layers with a window keep the whole context (engine/context.py)."""
     flash_attention: bool = True
     """What llama.cpp will do by itself; without it, attention keeps a score for every cell."""
 

@@ -79,6 +79,18 @@ def test_kept_states_are_planned_as_a_dry_run_sizes_them(folder: Path) -> None:
     assert theirs["caches"] > 1800 * MIB
 
 
+@pytest.mark.parametrize("name", ["gemma-3-12b", "qwen3-0.6b"])
+def test_branches_are_planned_as_a_dry_run_sizes_them(name: str, folder: Path) -> None:
+    path = written(folder, name)
+    model = sizes_of(read_header(path), name)
+    placement = on_cpu(8192, 512, max_branches=15)
+
+    with loaded(path, no_alloc=True) as (handle, _):
+        theirs = measured(context_lines(handle, placement))
+
+    assert_close(planned(model, placement), theirs)
+
+
 @pytest.mark.parametrize("name", TINY)
 def test_plan_of_a_tiny_model_is_what_a_real_load_allocates(name: str, tmp_path: Path) -> None:
     path = TINY[name](tmp_path / "tiny.gguf")
