@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from edgespec.errors import EngineError as EngineError
     from edgespec.errors import HistoryError as HistoryError
     from edgespec.errors import IncompatibleDraft as IncompatibleDraft
+    from edgespec.errors import IndexFault as IndexFault
     from edgespec.errors import ModelFileError as ModelFileError
     from edgespec.errors import ModelNotFound as ModelNotFound
     from edgespec.errors import UsageError as UsageError
@@ -63,6 +64,7 @@ _ERRORS = (
     "EngineError",
     "HistoryError",
     "IncompatibleDraft",
+    "IndexFault",
     "ModelFileError",
     "ModelNotFound",
     "UsageError",
