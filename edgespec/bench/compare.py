@@ -232,6 +232,8 @@ def _line(change: Change) -> str:
         verdict = "too few turns to tell"
     elif change.is_real:
         verdict = "FASTER" if change.factor > 1 else "SLOWER"
+        if change.arm == PLAIN:
+            verdict += ", the machine or plain decoding itself"
     return (
         f"{change.what}, {change.arm} at temperature {change.temperature:g}: "
         f"{change.before:.2f} -> {change.after:.2f} {unit}, {change.factor - 1:+.1%} "
