@@ -72,7 +72,8 @@ def wrap(line: Content, width: int) -> list[Content]:
     if len(line.plain) <= width // 2 or line.cell_length <= width:
         return [line]
     offsets = divide_line(line.plain, width, fold=True)
-    return [part.rstrip_end(width) for part in line.divide(offsets)]
+    parts = line.divide(offsets)
+    return [part.rstrip() if part.cell_length > width else part for part in parts]
 
 
 class Blank:

@@ -10,6 +10,8 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from .keys import HEIGHTS, WIDTHS
+
 T = TypeVar("T")
 
 
@@ -18,6 +20,8 @@ class Dialog(ModalScreen[T], Generic[T]):
 
     TITLE = ""
     HINT = "Esc closes"
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close", show=False)]
 
     def parts(self) -> Iterable[Widget]:

@@ -145,6 +145,12 @@ def test_code_wider_than_the_screen_is_folded_and_whole() -> None:
     assert all(line.cell_length == 30 and line.plain.startswith(PAD) for line in lines)
 
 
+def test_spaces_at_a_line_end_never_make_it_too_wide() -> None:
+    lines = Text("漢字漢字 and 漢字 more   words").lines(9)
+
+    assert all(line.cell_length <= 9 for line in lines)
+
+
 def test_text_without_spaces_is_cut_by_cells() -> None:
     lines = Text("漢" * 50).lines(21)
 
