@@ -32,17 +32,17 @@ class Block(Protocol):
 class Margin:
     """What stands left of a block: a list's sign before its first line, a quote's bar."""
 
-    __slots__ = ("first", "rest")
+    __slots__ = ("first", "rest", "style")
 
-    def __init__(self, first: str = "", rest: str = "") -> None:
-        self.first, self.rest = first, rest
+    def __init__(self, first: str = "", rest: str = "", style: str = MUTED) -> None:
+        self.first, self.rest, self.style = first, rest, style
 
     def applied(self, lines: Iterable[Content]) -> list[Content]:
         """The lines with the margin before them."""
         if not self.rest and not self.first:
             return list(lines)
         return [
-            Content.assemble((self.rest if i else self.first, MUTED), line)
+            Content.assemble((self.rest if i else self.first, self.style), line)
             for i, line in enumerate(lines)
         ]
 

@@ -1,6 +1,6 @@
 """The help page: every key and every command, from the tables that bind them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -10,10 +10,12 @@ from textual.widget import Widget
 
 from edgespec.chat.commands import COMMANDS
 
-from .dialog import Dialog, words
+from .blocks import Blank, Block, Margin, Text
+from .dialog import Dialog
 from .keys import KEYS, Where
+from .pages import Page
 
-KEY_WIDTH = 28
+KEY_WIDTH = 27
 _TITLES: dict[Where, str] = {
     "prompt": "Writing",
     "chat": "Everywhere",
@@ -29,27 +31,21 @@ MEANINGS = (
 )
 
 
-def help_words() -> Content:
+def help_blocks() -> list[Block]:
     """Keys, then commands, then what the live lines mean."""
-    rows: list[tuple[str, str]] = []
+    blocks: list[Block] = []
     for where, title in _TITLES.items():
-        rows.append((f"{title}\n", "bold $text-primary"))
-        rows += _table((key.shown, key.what) for key in KEYS if key.where == where and key.shown)
-        rows.append(("\n", ""))
-    rows.append(("Commands\n", "bold $text-primary"))
-    rows += _table((entry.usage, entry.summary) for entry in COMMANDS.values())
-    rows += _table([("//TEXT", "send a text that begins with /")])
-    rows.append(("\nThe live lines\n", "bold $text-primary"))
-    rows += _table(MEANINGS)
-    return Content.assemble(*rows).rstrip()
+        keys = [(key.shown, key.what) for key in KEYS if key.where == where and key.shown]
+        blocks += _section(title, keys)
+    commands = [(entry.usage, entry.summary) for entry in COMMANDS.values()]
+    blocks += _section("Commands", [*commands, ("//TEXT", "send a text that begins with /")])
+    return [*blocks, *_section("The live lines", MEANINGS)][:-1]
 
 
-def _table(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [
-        cell
-        for name, what in pairs
-        for cell in ((f"{name:<{KEY_WIDTH}} ", "bold"), (f"{what}\n", ""))
-    ]
+def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[Block]:
+    rest = " " * (KEY_WIDTH + 1)
+    table = [Text(what, Margin(f"{name:<{KEY_WIDTH}} ", rest, "bold")) for name, what in rows]
+    return [Text(Content.styled(title, "bold $text-primary")), *table, Blank()]
 
 
 class HelpScreen(Dialog[None]):
@@ -62,4 +58,4 @@ class HelpScreen(Dialog[None]):
 
     def parts(self) -> Iterable[Widget]:
         """Words that scroll."""
-        yield VerticalScroll(words(help_words()), id="help")
+        yield VerticalScroll(Page(help_blocks()), id="help")

@@ -2,7 +2,7 @@
 
 import pytest
 from edgespec.tui.actions import ChatActions
-from edgespec.tui.help import help_words
+from edgespec.tui.help import help_blocks
 from edgespec.tui.keys import KEYS, Key, bindings, key_row
 from edgespec.tui.log import ChatLog
 from edgespec.tui.prompt import Prompt
@@ -18,7 +18,7 @@ TRAPS = {"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+left_square_bracket", "ctrl+b", "ct
 
 
 def test_help_lists_every_key_and_every_command() -> None:
-    page = help_words().plain
+    page = "\n".join(line.plain for block in help_blocks() for line in block.lines(200))
 
     assert all(key.shown in page and key.what in page for key in KEYS)
     assert all(entry.usage in page and entry.summary in page for entry in COMMANDS.values())

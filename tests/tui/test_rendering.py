@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from textual.content import Content
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.chat.turns import Reading
 from edgespec.events import Round, Stats, Step
+from edgespec.history.keeper import Keeper
+from edgespec.history.library import Library
 from edgespec.text.clean import clean
-from tests.scripted import Script, ScriptedLM
+from tests.scripted import DESCRIPTION, Script, ScriptedLM
 from tests.tui.stage import Stage, played, staged
 
 MARKUP = "[/] [red] [bold [link=x] [x](y) [/INST] ![i](http://e.org/i.png) <http://a.b>"
@@ -317,3 +320,36 @@ def test_coloured_words_stand_out_in_dark_and_light_themes(theme: str) -> None:
     assert sorted(found) == ["ON", "you ▸", "✗it"]
     # Textual's shades for text have 2.8 and more; its plain colours had 1.3 in the light theme.
     assert all(ratio >= 2.7 for ratio in found.values()), found
+
+
+def test_markup_in_names_and_notes_is_text() -> None:
+    hostile = replace(
+        DESCRIPTION, target="[red]x[/] [/foo]", drafter_note="[bold no [/] way\x1b[2J"
+    )
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(description=hostile), size=(100, 24)) as stage:
+            await stage.until_shown("[red]x[/] [/foo]")
+            await stage.say("/draft")
+            await stage.until_shown("[bold no [/] way[2J")
+
+    played(scenario)
+
+
+def test_markup_in_titles_of_saved_chats_is_text(tmp_path: Path) -> None:
+    chat = ChatController(
+        journal=Keeper(tmp_path / "history.db"), library=Library(tmp_path / "history.db")
+    )
+    chat.attach(ScriptedLM(["[/] [red] answer"]))
+
+    async def scenario() -> None:
+        async with staged(chat=chat, size=(100, 24)) as stage:
+            await stage.say("[/INST] [bold")
+            await stage.until_ended()
+            await stage.pilot.press("f3")
+            await stage.until_shown("1 turn")
+
+            assert stage.text().count("[/INST] [bold") >= 1
+            assert "[/] [red] answer" in stage.text()
+
+    played(scenario)
