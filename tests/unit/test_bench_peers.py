@@ -128,7 +128,7 @@ def test_llama_servers_answer_is_its_tokens_and_counts(
     assert run.tokens == (7, 8, 9, 10)
     assert [n for _, n in run.arrivals] == [1, 1, 1, 1]
     assert run.stats is not None
-    assert (run.stats.drafted, run.stats.acceptance_rate) == (6, 0.5)
+    assert (run.stats.drafted, run.stats.acceptance_rate, run.stats.passes) == (6, 0.5, 1)
 
 
 def test_tokens_that_the_server_swallowed_are_not_compared(

@@ -121,12 +121,14 @@ class LlamaHttpEngine:
 
 
 def _stats(timings: dict[str, Any]) -> Stats:
-    """What the server counts; it tells no passes and no positions."""
+    """What the server counts; it tells nothing of rounds and positions."""
+    n_tokens, accepted = (int(timings.get(k, 0)) for k in ("predicted_n", "draft_n_accepted"))
     return Stats(
         prompt_tokens=int(timings.get("prompt_n", 0)),
-        generated_tokens=int(timings.get("predicted_n", 0)),
+        generated_tokens=n_tokens,
+        passes=n_tokens - accepted,  # each gives one token of the target's own
         drafted=int(timings.get("draft_n", 0)),
-        accepted=int(timings.get("draft_n_accepted", 0)),
+        accepted=accepted,
     )
 
 
