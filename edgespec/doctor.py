@@ -63,6 +63,7 @@ def report(rpc: str = "") -> Report:
         "devices": _devices,
         "machine": _machine,
         "models": _models,
+        "drafters": _drafters,
         "folders": _folders,
     }
     return Report(tuple(Section(title, tuple(_safely(find))) for title, find in parts.items()))
@@ -168,6 +169,25 @@ def _models() -> Iterator[Finding]:
         yield Finding(model.spec.id, f"{gigabytes(model.size_bytes)}, {model.path}")
     if not found:
         yield Finding("none", "no model is on this machine yet", hint="edgespec pull smollm2-135m")
+
+
+def _drafters() -> Iterator[Finding]:
+    """Those that other distributions brought; one that cannot be used is mended, or uninstalled."""
+    from edgespec.drafters import DRAFTERS, third_party
+
+    yield Finding("edgespec", ", ".join(DRAFTERS))
+    for one in third_party.checked(DRAFTERS):
+        origin = f"{one.distribution}: {one.target}" if one.distribution else one.target
+        if not one.refusal:
+            yield Finding(one.name, origin)
+            continue
+        package = one.distribution.split()[0] if one.distribution else "its package"
+        yield Finding(
+            one.name,
+            f"{origin} cannot be used: {one.refusal}",
+            is_problem=True,
+            hint=f"update or uninstall {package}",
+        )
 
 
 def _folders() -> Iterator[Finding]:

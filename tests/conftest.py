@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+pytest_plugins = ("tests.strangers",)
 MODELS_HOME = os.environ.get("EDGESPEC_HOME")
 _CLEANED = ("EDGESPEC_", "HF_", "HUGGINGFACE_", "LLAMA_", "TEXTUAL", "XDG_")
 _CLEANED_NAMES = ("NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "COLUMNS", "LINES")

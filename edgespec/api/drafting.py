@@ -10,7 +10,7 @@ from edgespec.control.costs import LONGEST, Costs
 from edgespec.control.fixed import Fixed
 from edgespec.control.log import Log
 from edgespec.core import Controller, Drafter
-from edgespec.drafters import COMBINES, DRAFTERS, DrafterInputs, create
+from edgespec.drafters import COMBINES, DrafterInputs, create
 from edgespec.drafters.arms import Free, Paid
 
 AUTO = "auto"
@@ -109,7 +109,7 @@ class Drafting:
     def _arms(self, name: str) -> tuple[list[Free], list[Paid]]:
         """What the controller chooses among for a drafter's name."""
         if name == AUTO:
-            names = tuple(n for n in DRAFTERS if n not in COMBINES)
+            names = tuple(n for n in self.drafters if n not in COMBINES)
         else:
             names = COMBINES.get(name, (name,))
         arms = [self.drafters[n] for n in names if n in self.drafters]

@@ -8,7 +8,6 @@ from edgespec.api.attempt import Loaded as Loaded
 from edgespec.api.files import Files
 from edgespec.api.place import Planned, planned
 from edgespec.api.types import Progress
-from edgespec.drafters import DRAFTERS, find
 from edgespec.engine import guard
 from edgespec.engine.threads import default_threads
 from edgespec.errors import DoesNotFit
@@ -40,7 +39,8 @@ def load_pair(
     verdict = guard.verdict()
     if verdict.notice and verdict.is_new:
         _log.warning("%s", verdict.notice)
-    found = planned(files, replace(asked, n_ctx=n_ctx), workers, memory_bytes)
+    wished = replace(asked, n_ctx=n_ctx, max_branches=max_branches)
+    found = planned(files, wished, workers, memory_bytes)
     threads = n_threads or default_threads()
     is_doubtful = False
     while True:
@@ -61,16 +61,3 @@ def _lower(found: Planned, error: DoesNotFit) -> Planned:
     told = "; ".join(rung.told for rung in plan.rungs if rung not in found.plan.rungs)
     _log.warning("%s: next with %s", error.message, told or "less")
     return Planned(found.request, plan)
-
-
-def drafter_names(
-    has_draft: bool, *, has_index: bool = False, has_branches: bool = False
-) -> tuple[str, ...]:
-    """The registry's drafters that can be built."""
-    has = {"needs_draft_model": has_draft, "needs_index": has_index, "needs_branches": has_branches}
-
-    def is_usable(name: str) -> bool:
-        drafter = find(name)
-        return all(is_there or not getattr(drafter, need, False) for need, is_there in has.items())
-
-    return tuple(filter(is_usable, DRAFTERS))

@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import Unpack
 
 from edgespec.api.answer import Answer, Engine
+from edgespec.api.arms import built_drafters, usable_names
 from edgespec.api.drafting import AUTO, Drafting
 from edgespec.api.files import Files, find_files
-from edgespec.api.load import Loaded, drafter_names, load_pair
+from edgespec.api.load import Loaded, load_pair
 from edgespec.api.pace import PHASE, experience_file, measured, typical
 from edgespec.api.prepare import Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
@@ -145,14 +146,14 @@ class LoadedModel:
             retriever=loaded.retriever,
             max_branches=loaded.session.max_branches,
         )
-        usable = drafter_names(
+        usable = usable_names(
             has_draft,
             has_index=loaded.retriever is not None,
             has_branches=loaded.session.max_branches > 0,
         )
         if drafter not in (AUTO, *usable):
             create(drafter, inputs)  # says what is missing
-        drafters = {name: create(name, inputs) for name in usable}
+        drafters = built_drafters(usable, inputs, wanted=drafter)
         kept = experience_file(loaded) if costs.is_live else None
         self._drafting = drafting = Drafting(drafters, costs, drafter, kept)
         self._note = (drafting.note or loaded.files.note) if drafter == AUTO else ""

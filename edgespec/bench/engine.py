@@ -8,7 +8,7 @@ from typing import Protocol
 
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
-from edgespec.drafters import DRAFTERS
+from edgespec.drafters import names
 from edgespec.errors import EdgespecError
 from edgespec.events import Stats, Step
 
@@ -20,7 +20,7 @@ AUTO = "auto"
 
 def is_ours(arm: str) -> bool:
     """Whether an arm is a drafter of edgespec's, with or without a length: "suffix", "suffix:7"."""
-    return arm.partition(":")[0] in (*DRAFTERS, AUTO)
+    return arm.partition(":")[0] in (*names(), AUTO)
 
 
 class EngineFailed(EdgespecError):

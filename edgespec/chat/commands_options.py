@@ -7,7 +7,7 @@ from edgespec.chat.outcome import Outcome
 from edgespec.chat.settings import changed, listing
 from edgespec.chat.shelf import ModelChange
 from edgespec.chat.turns import ChoiceKind
-from edgespec.drafters import DRAFTERS
+from edgespec.drafters import names
 from edgespec.errors import EdgespecError, UsageError
 
 _KINDS: tuple[ChoiceKind, ...] = get_args(ChoiceKind)
@@ -20,15 +20,15 @@ def draft(controller: ChatController, argument: str) -> Outcome:
             controller.toggle_draft()
     elif argument:
         name = "none" if argument == "off" else argument
-        if name not in (*DRAFTERS, "auto"):
+        if name not in (*names(), "auto"):
             return _draft_model(controller, argument)
         controller.set_drafter(name)
     return Outcome(draft_sentence(controller))
 
 
 def _draft_model(controller: ChatController, name: str) -> Outcome:
-    names = ", ".join(("on", "off", "auto", *DRAFTERS))
-    unknown = f"there is no drafter '{name}'; /draft takes {names}"
+    known = ", ".join(("on", "off", "auto", *names()))
+    unknown = f"there is no drafter '{name}'; /draft takes {known}"
     if controller.shelf is None:
         raise UsageError(unknown)
     try:

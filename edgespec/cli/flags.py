@@ -13,7 +13,7 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.placing import PLACING, PLACING_NAMES, loading_of
-from edgespec.drafters import DRAFTERS
+from edgespec.drafters import DRAFTERS, names
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -154,12 +154,29 @@ class _DraftLen(click.ParamType["int | None"]):
         return _SOME.convert(value, param, ctx)
 
 
+class _DrafterName(click.ParamType[str]):
+    """A drafter of ours, of another installed distribution, or "auto"."""
+
+    name = "drafter"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"[{'|'.join(self._names())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        # Looking through what is installed takes 20 ms that our own names need not pay.
+        if value not in (AUTO, *DRAFTERS) and value not in self._names():
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, self._names()))}.", param, ctx)
+        return str(value)
+
+    @staticmethod
+    def _names() -> tuple[str, ...]:
+        return (*names(), AUTO)
+
+
 _MODELS = (
     click.option("-t", "-m", "--target", metavar="MODEL", help="Catalogue id or GGUF file."),
     click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto."),
-    click.option(
-        "--drafter", type=click.Choice((*DRAFTERS, AUTO)), help="How to draft. Default: auto."
-    ),
+    click.option("--drafter", type=_DrafterName(), help="How to draft. Default: auto."),
     click.option(
         "--draft-len",
         type=_DraftLen(),

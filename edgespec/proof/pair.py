@@ -15,7 +15,6 @@ from edgespec.api.types import Options
 from edgespec.bench.rig import Rig
 from edgespec.bench.suite import prompts
 from edgespec.core import Dist, Draft, Sampling, Session, Tokens
-from edgespec.drafters import DRAFTERS
 from edgespec.drafters.model import fitted
 from edgespec.equality import Difference, explained
 from edgespec.proof.tally import Acceptance, Tally
@@ -83,7 +82,7 @@ def prove(
 def _greedy(rig: Rig) -> Iterator[Greedy]:
     for prompt in prompts(_SUITE):
         plain = rig.model.complete(prompt.messages, _greedy_options("none")).tokens
-        for name in (name for name in DRAFTERS if name != "none"):
+        for name in (name for name in rig.drafters if name != "none"):
             tokens = rig.model.complete(prompt.messages, _greedy_options(name)).tokens
             if tokens == plain:
                 yield Greedy(prompt.name, name, None)

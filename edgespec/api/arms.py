@@ -1,0 +1,44 @@
+"""A loaded model's drafters: all that can be built, of other distributions those that work."""
+
+import logging
+from collections.abc import Sequence
+
+from edgespec.core import Drafter
+from edgespec.drafters import DRAFTERS, DrafterInputs, create, find, names
+from edgespec.errors import UsageError
+
+_log = logging.getLogger(__name__)
+
+
+def usable_names(
+    has_draft: bool, *, has_index: bool = False, has_branches: bool = False
+) -> tuple[str, ...]:
+    """The registry's drafters that can be built; one of another distribution that cannot even be
+    imported is left out, with a sentence in the log."""
+    has = {"needs_draft_model": has_draft, "needs_index": has_index, "needs_branches": has_branches}
+
+    def is_usable(name: str) -> bool:
+        try:
+            drafter = find(name)
+        except UsageError as error:
+            _log.warning("%s", error.message)
+            return False
+        return all(is_there or not getattr(drafter, need, False) for need, is_there in has.items())
+
+    return tuple(filter(is_usable, names()))
+
+
+def built_drafters(
+    usable: Sequence[str], inputs: DrafterInputs, *, wanted: str
+) -> dict[str, Drafter]:
+    """These drafters by name. Other distributions' that cannot be built are left out, with a
+    sentence in the log. Raises: `UsageError` if one is `wanted`."""
+    made = {}
+    for name in usable:
+        try:
+            made[name] = create(name, inputs)
+        except UsageError as error:
+            if name in (wanted, *DRAFTERS):
+                raise
+            _log.warning("%s", error.message)
+    return made

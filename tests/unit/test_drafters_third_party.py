@@ -1,0 +1,215 @@
+"""Drafters of other distributions: a real one, installed by its metadata into a folder."""
+
+import logging
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from edgespec.cli.main import cli
+from edgespec.core import Draft, Sampling
+from edgespec.doctor import report
+from edgespec.drafters import DRAFTERS, DrafterInputs, create, find, names, third_party
+from edgespec.drafters.arms import Free
+from edgespec.drafters.contract import StatelessDrafterContract
+from edgespec.errors import UsageError
+from edgespec.sampling import RequestSampler
+from tests.fakes import tokens_of
+from tests.strangers import SOUND, Install
+
+GREEDY = RequestSampler(Sampling(), 8)
+
+
+def inputs() -> DrafterInputs:
+    return DrafterInputs(8, lambda token: token == 7)
+
+
+def draft_by(body: str) -> str:
+    """A module whose drafter's `draft` is this."""
+    return SOUND.replace("return Draft((int(context[-1]),) * min(k, 1))", body)
+
+
+def test_installed_drafter_is_one_of_the_registry(install: Install) -> None:
+    install(SOUND, "last = stranger:Last")
+
+    made = create("last", inputs())
+
+    assert names() == (*DRAFTERS, "last")
+    assert find("last").needs_draft_model is False
+    assert made.name == "last"
+    assert made.draft(tokens_of(1, 2, 3), 4, GREEDY) == Draft((3,))
+
+
+def test_guarded_drafter_keeps_the_contract(install: Install) -> None:
+    install(SOUND, "last = stranger:Last")
+
+    class Contract(StatelessDrafterContract):
+        name = "last"
+
+    for test in (name for name in dir(Contract) if name.startswith("test_")):
+        getattr(Contract(), test)()
+
+
+def test_guarded_drafter_is_an_arm_of_its_kind(install: Install) -> None:
+    install(SOUND, "last = stranger:Last")
+
+    made = create("last", inputs())
+
+    assert isinstance(made, Free)
+    outlook = made.outlook(tokens_of(1, 2), lambda bucket, is_hit: None)
+    assert [next(outlook) for _ in range(3)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("raise KeyError('lost')", "'lost' (KeyError)"),
+        ("return None", "it drafted NoneType instead of core.Draft"),
+        ("return Draft((1,) * (k + 1))", "it drafted 5 tokens where 4 were asked for"),
+        ("return Draft((8,))", "it drafted token 8 of a vocabulary of 8"),
+        ("return Draft((-1,))", "it drafted token -1 of a vocabulary of 8"),
+        ("return Draft((7, 1))", "it went on after token 7, which ends a generation"),
+        ("context[0] = 1", "assignment destination is read-only (ValueError)"),
+        (
+            "from edgespec.core import Dist; return Draft((1,), (Dist.point(2),))",
+            "it drafted token 1, which its distribution does not hold",
+        ),
+        (
+            "from edgespec.core import Branch; return Draft((1,), branches=(Branch(9, (1,)),))",
+            "it drafted 1 branches where a pass takes 0",
+        ),
+    ],
+)
+def test_breach_costs_the_arm_and_a_sentence(
+    install: Install, caplog: pytest.LogCaptureFixture, body: str, why: str
+) -> None:
+    install(draft_by(body), "last = stranger:Last")
+    made = create("last", inputs())
+
+    drafts = [made.draft(tokens_of(1, 2, 3), 4, GREEDY) for _ in range(2)]
+
+    assert drafts == [Draft(), Draft()]
+    assert getattr(made, "note") == f"the drafter 'last' is off: {why}"  # noqa: B009
+    assert [r.message for r in caplog.records if r.levelno == logging.WARNING] == [
+        f"the drafter 'last' is off: {why}"
+    ]
+
+
+def test_outlook_that_names_no_bucket_costs_the_arm(install: Install) -> None:
+    install(SOUND.replace("yield 0", "yield 1"), "last = stranger:Last")
+    made = create("last", inputs())
+    assert isinstance(made, Free)
+
+    buckets = list(made.outlook(tokens_of(1, 2), lambda bucket, is_hit: None))
+
+    assert buckets == []
+    assert made.draft(tokens_of(1, 2), 4, GREEDY) == Draft()
+
+
+def test_drafter_that_cannot_be_imported_says_so(install: Install) -> None:
+    install("import nothing_of_this_name", "last = stranger:Last")
+
+    with pytest.raises(UsageError) as error:
+        find("last")
+
+    assert error.value.message.startswith(
+        "the drafter 'last' of stranger 1.2 cannot be imported: No module named"
+    )
+    assert error.value.hint.startswith("update or uninstall stranger")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("Last = 3", "is int, not a class of drafters"),
+        ("def Last(inputs): pass", "does not say whether it needs_draft_model"),
+    ],
+)
+def test_entry_point_that_is_no_drafter_says_so(install: Install, source: str, why: str) -> None:
+    install(source, "last = stranger:Last")
+
+    with pytest.raises(UsageError, match=why):
+        find("last")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (('name = "last"', 'name = "first"'), "it calls itself 'first', not 'last'"),
+        (("        pass", "        raise OSError('no room')"), "no room \\(OSError\\)"),
+        (("    def draft", "    def drafts"), "it has no method draft"),
+    ],
+)
+def test_drafter_that_cannot_be_built_says_so(
+    install: Install, change: tuple[str, str], why: str
+) -> None:
+    install(SOUND.replace(*change), "last = stranger:Last")
+
+    with pytest.raises(UsageError, match=why):
+        create("last", inputs())
+
+
+def test_name_of_ours_is_not_given_away(install: Install) -> None:
+    install(SOUND, "suffix = stranger:Last", "auto = stranger:Last", "Last One = stranger:Last")
+
+    refusals = {one.name: one.refusal for one in third_party.offered(DRAFTERS)}
+
+    assert names() == tuple(DRAFTERS)
+    assert refusals["suffix"] == refusals["auto"] == "the name is edgespec's own"
+    assert "small letters" in refusals["Last One"]
+
+
+def test_first_of_two_distributions_has_the_name(install: Install) -> None:
+    install(SOUND, "last = stranger:Last")
+    install(SOUND, "last = another:Last", package="another")
+
+    refusals = [(one.distribution, one.refusal) for one in third_party.offered(DRAFTERS)]
+
+    assert refusals == [
+        ("another 1.2", ""),
+        ("stranger 1.2", "another distribution has a drafter of this name"),
+    ]
+    assert find("last").__module__ == "another"
+
+
+def test_doctor_lists_what_other_distributions_brought(install: Install) -> None:
+    install(SOUND, "last = stranger:Last", "lost = stranger:Lost")
+
+    section = next(s for s in report().sections if s.title == "drafters")
+
+    found = {finding.name: finding for finding in section.findings}
+    assert found["last"].value == "stranger 1.2: stranger:Last"
+    assert not found["last"].is_problem
+    assert found["lost"].is_problem
+    assert "cannot be imported" in found["lost"].value
+    assert found["lost"].hint == "update or uninstall stranger"
+
+
+def test_chat_help_lists_them(install: Install) -> None:
+    install(SOUND, "last = stranger:Last")
+
+    shown = CliRunner().invoke(cli, ["chat", "--help"]).output
+
+    assert "|last|auto]" in "".join(shown.split())
+
+
+def test_chat_refuses_a_drafter_that_nobody_has(install: Install) -> None:
+    install(SOUND, "last = stranger:Last")
+
+    ended = CliRunner().invoke(cli, ["chat", "--drafter", "lost"])
+
+    assert ended.exit_code == 2
+    assert "'lost' is not one of" in ended.output
+    assert "'last'" in ended.output
+
+
+def test_learning_is_passed_on_where_it_is_wanted(install: Install) -> None:
+    learning = (
+        SOUND + "\n    heard = 0\n    def learn(self, context, logits):\n        raise KeyError\n"
+    )
+    install(learning, "last = stranger:Last")
+    made = create("last", inputs())
+
+    made.learn(np.zeros(1, np.int32), None)  # type: ignore[attr-defined]
+
+    assert made.draft(tokens_of(1), 4, GREEDY) == Draft()
