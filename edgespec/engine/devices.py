@@ -60,11 +60,6 @@ def own_gpus() -> tuple[str, ...]:
     return tuple(gpus or (d.name for d in here if d.kind == "IGPU"))
 
 
-def has_gpu() -> bool:
-    """Whether this build can use a GPU of this machine."""
-    return bool(own_gpus())
-
-
 def handles(names: Sequence[str], *, kinds: Sequence[str] = _GPUS) -> Any:
     """A native array of these devices, ended by NULL; keep it as long as llama.cpp may look at it.
 

@@ -16,7 +16,7 @@ from edgespec.cli.main import cli
 from edgespec.engine.children import environment
 from edgespec.engine.rpc.endpoint import Endpoint
 from edgespec.engine.rpc.greeting import greet
-from tests.workers import MIB, has_rpc, needs_rpc
+from tests.workers import MIB, has_rpc, needs_rpc, starting
 
 ROOT = Path(__file__).parents[2]
 
@@ -116,6 +116,18 @@ def test_doctor_tells_of_workers_that_cannot_be_had() -> None:
 
     assert result.exit_code == 1
     assert re.search(r"! 127\.0\.0\.1:1 .*(no worker can be reached|built without)", result.output)
+
+
+@needs_rpc
+def test_doctor_takes_workers_in() -> None:
+    with starting() as start:
+        rpc = str(start(300 * MIB).endpoint)
+
+        doctor = CliRunner().invoke(cli, ["doctor", "--rpc", rpc])
+
+    assert re.search(rf"{rpc} +lends RPC\d+\n", doctor.output)
+    assert re.search(rf"GPU +RPC\d+: a device of {rpc}, 300 MiB of 300 MiB free", doctor.output)
+    assert "no GPU will be used" not in doctor.output
 
 
 def test_help_says_that_the_protocol_is_open() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from edgespec.engine.children import environment
-from edgespec.engine.devices import has_gpu
+from edgespec.engine.devices import own_gpus
 
 CHECK = Path(__file__).with_name("check")
 
 
-@pytest.mark.skipif(has_gpu(), reason="there is a GPU: run tests/gpu/check itself")
+@pytest.mark.skipif(bool(own_gpus()), reason="there is a GPU: run tests/gpu/check itself")
 def test_check_says_why_it_shows_nothing_without_a_gpu() -> None:
     command = (sys.executable, str(CHECK))
     child = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
