@@ -159,6 +159,22 @@ def test_bench_says_so_when_no_prompt_fits(tmp_path: Path) -> None:
     assert "the context holds 64" in result.stderr
 
 
+def test_llama_cpp_python_takes_part_and_says_the_same(gguf: str, tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+
+    result = run(
+        "-t", gguf, "--quick", "--suite", "chat,short", "--drafters", "none", "-n", "6",
+        "--peer", "llama-cpp-python", "--json", str(file),
+    )  # fmt: skip
+
+    assert result.exit_code == 0, result.stderr
+    found = load(file)
+    peers = {s.arm: s for s in found.scores if s.arm != "none"}
+    assert set(peers) == {"llama-cpp-python:plain", "llama-cpp-python:lookup"}, found.left_out
+    assert all(s.differs_at is None and s.is_comparable for s in peers.values())
+    assert {note.build.n_threads for note in found.arms} == {found.asked.n_threads}
+
+
 def test_peer_that_is_not_here_is_explained(gguf: str) -> None:
     result = run(
         "-t", gguf, "--quick", "--suite", "chat,short", "--drafters", "none", "-n", "2",

@@ -289,10 +289,11 @@ def test_peers_that_are_not_here_are_explained(
     assert "/nowhere/python cannot be run" in found.missing["xllamacpp:plain"]
 
 
-def test_package_that_is_not_installed_is_named_with_the_command(tmp_path: Path) -> None:
-    found = find.find([PeerWish("xllamacpp")], inputs(tmp_path))
+def test_package_that_is_not_installed_is_named_with_the_command() -> None:
+    with pytest.raises(EngineFailed, match="the package a-peer is not installed") as missing:
+        find.require_package(sys.executable, "a-peer", "no_such_module")
 
-    assert "pip install xllamacpp" in found.missing["xllamacpp"]
+    assert "pip install a-peer here or anywhere, then --peer a-peer=PYTHON" in missing.value.hint
 
 
 def test_draft_ways_need_a_draft_model(tmp_path: Path) -> None:

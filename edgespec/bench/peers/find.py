@@ -121,13 +121,13 @@ def _start(wish: PeerWish, way: str, inputs: PeerInputs) -> Peer:
     if wish.name in openai_http.KINDS:
         return openai_http.connect(openai_http.KINDS[wish.name], wish.where, inputs.energy_j)
     python = wish.where or sys.executable
-    _check_import(python, wish.name, PYTHON_PEERS[wish.name])
+    require_package(python, wish.name, PYTHON_PEERS[wish.name])
     if wish.name == xllamacpp.NAME:
         return xllamacpp.start(python, way, inputs)
     return llama_python.start(python, way, inputs)
 
 
-def _check_import(python: str, name: str, module: str) -> None:
+def require_package(python: str, name: str, module: str) -> None:
     """Raises: `EngineFailed` when the interpreter lacks the package."""
     code = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
     command: Sequence[str] = [python, "-c", code]
