@@ -114,7 +114,8 @@ class ChatsScreen(Dialog[bool]):
             text = self._chat.chats.text("md", found.id)
         except EdgespecError as error:
             text = error.message
-        self._say(clean(text)[:PREVIEW_CHARS])
+        rows = [row for row in clean(text).split("\n") if row.strip()]
+        self._say("\n".join(rows[1:])[:PREVIEW_CHARS])  # the title stands in the list
 
     def _say(self, text: str) -> None:
         self.query_one("#preview", Static).update(Content(text))
