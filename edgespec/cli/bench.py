@@ -141,6 +141,7 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
 
 def _replay(screen: "Screen", file: Path) -> int:
     """Compare policies on a recording."""
+    from edgespec.replay.overhead import overhead
     from edgespec.replay.table import compare, lines
     from edgespec.replay.trace import read
 
@@ -148,6 +149,11 @@ def _replay(screen: "Screen", file: Path) -> int:
     result = compare(recording.traces, recording.costs, screen.status)
     for line in lines(result):
         screen.line(line)
+    took = overhead(recording.traces, recording.costs)
+    screen.line(
+        f"the controller itself takes {took.median_s * 1e6:.0f} us per step in the median, "
+        f"{took.most_s * 1e6:.0f} in 95 of 100, over {took.n_steps:,} steps"
+    )
     return 0
 
 

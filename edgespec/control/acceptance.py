@@ -74,10 +74,14 @@ class Acceptance:
         """A token of the bucket came true, or did not."""
         usual = self._usual
         usual.observe(bucket, is_hit)
-        hits = self._hits[bucket] = _FAST * self._hits[bucket] + is_hit
-        misses = self._misses[bucket] = _FAST * self._misses[bucket] + (not is_hit)
+        hits, misses = _FAST * self._hits[bucket], _FAST * self._misses[bucket]
+        if is_hit:
+            hits += 1
+        else:
+            misses += 1
+        self._hits[bucket], self._misses[bucket] = hits, misses
         rate = (hits + _SLOW_WEIGHT * usual.rate(bucket)) / (hits + misses + _SLOW_WEIGHT)
-        self.rates[bucket] = min(rate, _MOST)
+        self.rates[bucket] = rate if rate < _MOST else _MOST
 
     def seen(self, bucket: int) -> float:
         """Observations behind the rate, old ones counting less."""

@@ -1,4 +1,4 @@
-"""A drafter with passes of its own, as an arm: asked where the answer will likely be worth it,
+"""A drafter with passes of its own, as an arm: asked where its answer will likely be worth it,
 steered token by token, and read for only where that is expected to pay back."""
 
 from collections.abc import Sequence
@@ -20,6 +20,10 @@ _LEAST_SLICE = 16
 """Tokens of context that are read in one step."""
 _PAYBACK = 1.2
 """How much more than its cost reading must be expected to save."""
+_CERTAIN = 0.985
+"""Acceptance that no draft model exceeds for long."""
+_LOOK_AGAIN = 32
+"""Steps for which a drafter that cannot gain here is not thought about."""
 
 
 class PaidArm:
@@ -32,10 +36,11 @@ class PaidArm:
         self._sureness = Sureness(tuple(drafter.shares))
         self._n_kinds = len(drafter.shares)
         self._idle = 0
+        self._hopeless_for = 0
 
     def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
         """Replace `best` by drafting, by a trial, or by reading, where that promises more."""
-        if not at.limit or self._drafter.note:
+        if not at.limit or self._drafter.note or self._is_hopeless(at):
             return
         n_unread = self._drafter.unread(context)
         if n_unread > _CATCH_UP:
@@ -74,6 +79,16 @@ class PaidArm:
             if before is not None:
                 self.acceptance.observe(self._n_kinds + before, i < n_accepted)
             before = bucket
+
+    def _is_hopeless(self, at: Situation) -> bool:
+        """Whether not even near certainty would make it worth its time."""
+        if self._hopeless_for:
+            self._hopeless_for -= 1
+            return True
+        found = best_length(at, at.limit, _CERTAIN, _CERTAIN, first_cost=at.token_cost)
+        if found.gain <= 0:
+            self._hopeless_for = _LOOK_AGAIN
+        return found.gain <= 0
 
     def _promise(self, at: Situation, most: int, *, hopeful: bool) -> tuple[float, float, float]:
         """Gain, tokens and cost of asking it once, and going on where its answer is worth it."""

@@ -16,6 +16,7 @@ from edgespec.control.ledger import SHARE, Ledger
 from edgespec.costs import PassCosts
 from edgespec.events import Step
 from edgespec.replay.oracle import best_s
+from edgespec.replay.overhead import overhead
 from edgespec.replay.play import play, total_s
 from edgespec.replay.policies import auto, fixed, heuristics, plain, static
 from edgespec.replay.table import AUTO, BEST_STATIC, CLAIRVOYANT, Result, compare, lines
@@ -240,3 +241,12 @@ def test_every_policy_emits_the_whole_answer() -> None:
 
     for policy in (auto, plain, *heuristics(trace).values(), *static(trace).values()):
         assert sum(len(step.tokens) for step in play(trace, policy, AMX)) == trace.n_tokens
+
+
+def test_controllers_own_cost_is_counted_once_per_step() -> None:
+    ticks = itertools.count()
+
+    took = overhead(TRACES[:1], AVX2, n_rounds=2, clock=lambda: float(next(ticks)))
+
+    n_steps = len(play(TRACES[0], auto, AVX2))
+    assert took == (2.0, 2.0, 2 * n_steps)
