@@ -57,7 +57,8 @@ def choose(chat: Chooser, turn: Turn | None, kind: ChoiceKind) -> Turn | None:
         raise UsageError(f"'{kind}' is no way out here; there are {kinds}")
     match kind:
         case "drop":
-            chat.conversation.leave_out(choice.turns, turn)
+            # What stands for still older turns stays: nobody chose to lose it.
+            chat.conversation.leave_out(choice.turns, turn, chat.conversation.summary)
             chat.start(turn)
             chat.tell(left_out(choice.turns))
         case "summarise":

@@ -35,8 +35,8 @@ class Window:
     prompt: str
 
     def without(self, n_turns: int) -> "Window":
-        """The oldest `n_turns` left out, and the summary that would explain them with them."""
-        return replace(self, turns=self.turns[n_turns:]) if n_turns else self
+        """The oldest `n_turns` left out; the summary of those before them stays."""
+        return replace(self, turns=self.turns[n_turns:])
 
     def messages(self) -> list[Message]:
         """As chat templates take it."""

@@ -135,6 +135,19 @@ def test_drop_stays_chosen_for_later_messages() -> None:
     assert model.requests[-1].messages[0]["content"] == "q w e r 2"
 
 
+def test_drop_keeps_an_earlier_summary() -> None:
+    chat, model = filled()
+    chat.conversation.leave_out((chat.turns[0],), chat.turns[1], "They met.")
+    chat.send("word " * 40)
+    followed(chat)
+
+    chat.choose("drop")
+    followed(chat)
+
+    assert model.requests[-1].messages[0]["content"].endswith("They met.")
+    assert chat.conversation.summary == "They met."
+
+
 def test_system_prompt_is_never_left_out() -> None:
     chat, model = filled()
     chat.conversation.system = "Be brief."
