@@ -1,1 +1,1 @@
-"""`edgespec bench`: every drafter beside plain decoding, in turns, on one loaded target."""
+"""`edgespec bench`: every drafter beside plain decoding and other engines, in turns."""

@@ -23,9 +23,8 @@ def divergences_of(rig: Rig, plan: Plan, cells: Sequence[Cell]) -> list[Divergen
 def _of_cell(rig: Rig, cell: Cell, prompt: BenchPrompt) -> list[Divergence]:
     plain = cell.runs(PLAIN)[0].tokens
     other = {(run.arm, run.tokens) for turn in cell.turns for run in turn if run.tokens}
-    places: dict[
-        tuple[int, ...], Difference | None
-    ] = {}  # several arms often take the same turning
+    # Several arms often take the same turning.
+    places: dict[tuple[int, ...], Difference | None] = {}
     found = []
     for arm, tokens in sorted(other):
         if tokens == plain:

@@ -210,7 +210,7 @@ for line in sys.stdin:
     asked = json.loads(line)
     for token in range(asked["max_tokens"]):
         print(json.dumps({"tokens": [token]}), flush=True)
-    print(json.dumps({"done": asked["max_tokens"]}), flush=True)
+    print(json.dumps({"tokens": [99], "done": 5}), flush=True)
 """
 
 
@@ -223,7 +223,7 @@ def test_child_answers_line_by_line() -> None:
     reading = engine.read(ASK.prompt)
     engine.close()
 
-    assert run.tokens == (0, 1, 2, 3)
+    assert run.tokens == (0, 1, 2, 3, 99)  # the last ends the answer and has no text
     assert reading.n_tokens == 2
 
 

@@ -93,8 +93,11 @@ class LlamaPythonEngine:
 
     def _events(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         send(self._process, request)
-        while "done" not in (event := heard(self._process)):
+        while True:
+            event = heard(self._process)
             yield event
+            if "done" in event:
+                return
 
 
 def start(python: str, way: str, inputs: PeerInputs) -> LlamaPythonEngine:

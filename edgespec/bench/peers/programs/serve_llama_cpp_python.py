@@ -63,7 +63,8 @@ def main() -> None:
             if tokens_seen[n_told:]:
                 out.write(json.dumps({"tokens": tokens_seen[n_told:]}) + "\n")
                 n_told = len(tokens_seen)
-        out.write(json.dumps({"done": n_told}) + "\n")
+        # The token that ended the answer has no text, and comes with none.
+        out.write(json.dumps({"tokens": tokens_seen[n_told:], "done": len(tokens_seen)}) + "\n")
 
 
 main()
