@@ -89,6 +89,16 @@ def test_greedy_text_is_the_same_on_one_device_and_on_several(
     assert texts == dict.fromkeys(EVERY_DRAFTER, here)
 
 
+def test_greedy_text_is_the_same_with_every_matrix_on_both(opened: Open, worker: Start) -> None:
+    workers = [worker(LARGE), worker(LARGE)]
+    here = opened(draft=None).complete("Count", PLAIN).text
+
+    model = opened(*workers, devices=devices_of(*workers), split_mode="tensor", draft=None)
+
+    assert model._loaded.plan.target.split_mode == "tensor"
+    assert model.complete("Count", PLAIN).text == here
+
+
 def test_split_follows_the_memory_and_the_drafter_lies_on_one(opened: Open, worker: Start) -> None:
     workers = [worker(LARGE), worker(SMALL)]
     names = devices_of(*workers)
