@@ -29,7 +29,7 @@ from edgespec.bench.total import totals
 from edgespec.drafters import DRAFTERS, find
 from edgespec.errors import ContextOverflow
 
-_STREAM_TOKENS = 32
+_STREAM_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _streams(field: Field, plan: Plan, wish: Wish, ears: Ears) -> tuple[StreamSc
     if not wish.streams:
         return ()
     shortest = sorted(plan.prompts, key=lambda prompt: prompt.n_chars)[:4]
-    wanted = (PLAIN, AUTO, "llama-server:plain", "llama-server:ngram-simple", "xllamacpp:plain")
+    wanted = (PLAIN, AUTO, "llama-server:plain", "llama-server:ngram-simple")
     arms = tuple(arm for arm in wanted if arm in field.arms)
     if AUTO not in arms:
         arms += tuple(arm for arm in plan.arms if arm != PLAIN)[:1]
@@ -140,7 +140,7 @@ def _streams(field: Field, plan: Plan, wish: Wish, ears: Ears) -> tuple[StreamSc
                 wish.streams,
                 min(_STREAM_TOKENS, *(plan.n_tokens(prompt) for prompt in shortest), 10**6),
                 seed=plan.seed,
-                budget_s=None if plan.budget_s is None else plan.budget_s / 4,
+                budget_s=None if plan.budget_s is None else plan.budget_s / 2,
             ),
             ears.tell,
         )

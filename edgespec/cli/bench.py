@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _QUICK_TOKENS = 32
 _QUICK_SUITE = "short"
-_QUICK_MINUTES = 1.25
+_QUICK_MINUTES = 1.5
 _MINUTES = 15.0
 _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
 _OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
