@@ -82,7 +82,7 @@ def measure_streams(
         seen: dict[str, list[tuple[Run, ...]]] = {}
         crowds = {arm: engine for arm, engine in engines.arms.items() if arm in plan.arms}
         for turn in abba(tuple(crowds), plan.n_rounds, random):
-            for arm in turn:
+            for arm in (arm for arm in turn if arm in engines.arms):
                 tell(f"{n} at once: {arm}")
                 with engines.awake(crowds[arm]):
                     seen.setdefault(arm, []).append(_together(crowds[arm], arm, n, plan, clock))
@@ -113,6 +113,8 @@ def _scores(
 ) -> Iterator[StreamScore]:
     speeds = {arm: [_speed(runs) for runs in turns] for arm, turns in seen.items()}
     for arm, turns in seen.items():
+        if len(turns) != len(seen[PLAIN]):
+            continue  # its engine failed between two turns
         logs = [math.log(a / b) for a, b in zip(speeds[arm], speeds[PLAIN], strict=True)]
         firsts = [run.arrivals[0][0] for runs in turns for run in runs if run.arrivals]
         yield StreamScore(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgespec.bench.engine import PLAIN
+from edgespec.bench.engine import PLAIN, EngineFailed
 from edgespec.bench.measure import Field
 from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
 from tests.unit.bench_world import FakeClock, ScriptedEngine, prompt
@@ -49,6 +49,27 @@ def test_ratio_is_to_plain_decoding_with_as_many_readers() -> None:
     fast = {s.n_streams: s.ratio for s in measured() if s.arm == "suffix"}
 
     assert fast == pytest.approx({1: 2.0, 2: 2.0, 4: 2.0})
+
+
+@pytest.mark.parametrize("n_good", [0, 1])
+def test_engine_that_fails_on_the_way_leaves_the_others_their_scores(n_good: int) -> None:
+    class Failing(InOrder):
+        def one_of_many(self, arm, ask, began_s):  # type: ignore[no-untyped-def]
+            self.n_asked = getattr(self, "n_asked", 0) + 1
+            if self.n_asked > n_good:
+                raise EngineFailed("it broke off")
+            return super().one_of_many(arm, ask, began_s)
+
+    clock = FakeClock()
+    ours = InOrder(clock, {PLAIN: 0.05})
+    peer = Failing(clock, {"peer:plain": 0.05}, name="peer:plain")
+    plan = StreamPlan((prompt("a"),), (PLAIN, "peer:plain"), (1, 2), 10)
+    field = Field([ours, peer])
+
+    found = list(measure_streams(field, plan, clock=clock))
+
+    assert {(s.n_streams, s.arm) for s in found} == {(1, PLAIN), (2, PLAIN)}
+    assert field.failures == {"peer:plain": "it broke off"}
 
 
 def test_no_level_begins_that_would_end_too_late() -> None:
