@@ -15,6 +15,7 @@ from textual.screen import Screen
 from edgespec.chat.controller import ChatController
 
 from .glyphs import ASCII, UNICODE, wants_ascii
+from .guardian import guarded_terminal
 from .palette import entries
 from .recent import Recent
 from .screen import ChatScreen
@@ -116,7 +117,8 @@ def run_chat(
         is_ascii=wants_ascii() if is_ascii is None else is_ascii,
     )
     try:
-        code = app.run()
+        with guarded_terminal():
+            code = app.run()
     finally:
         chat.close()
     if chat.load_error is not None and not code:

@@ -147,6 +147,25 @@ def test_ctrl_q_while_answering_ends_with_0() -> None:
         assert ALTERNATE_SCREEN_OFF in chat.written
 
 
+@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
+def test_terminal_is_restored_when_the_process_just_dies(death: signal.Signals) -> None:
+    with terminal() as chat:
+        chat.until("READY")
+        chat.type(b"count\r")
+        chat.until("four")
+
+        chat.child.send_signal(death)
+
+        assert chat.ended() == -death
+        deadline = time.monotonic() + PATIENCE_S
+        while b"edgespec chat --continue goes on" not in chat.written:
+            chat.read()
+            assert time.monotonic() < deadline, chat.written[-500:]
+        assert MOUSE_OFF in chat.written
+        assert ALTERNATE_SCREEN_OFF in chat.written
+        assert termios.tcgetattr(chat.slave) == chat.modes
+
+
 def test_broken_mouse_bytes_are_survived() -> None:
     with terminal() as chat:
         chat.until("READY")
