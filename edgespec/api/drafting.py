@@ -38,6 +38,7 @@ class Drafting:
         self._earlier = earlier
         self._usual = self._fresh(earlier)
         self._usual_tokens = earlier.answer_tokens
+        self._has_learned = False
 
     @property
     def longest(self) -> Mapping[str, int]:
@@ -98,11 +99,12 @@ class Drafting:
     def learn(self, n_tokens: int) -> None:
         """An answer of `n_tokens` ended."""
         if self._kept is not None and n_tokens:
+            self._has_learned = True
             self._usual_tokens += _WEIGHT * (n_tokens - self._usual_tokens)
 
     def keep(self) -> None:
         """Write what was learned, numbers only; idempotent."""
-        if self._kept is not None:
+        if self._kept is not None and self._has_learned:
             counts = {name: (u.buckets, u.counts) for name, u in self._usual.items()}
             write(self._kept, counts, self._usual_tokens)
 

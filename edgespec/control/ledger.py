@@ -8,8 +8,8 @@ conservative bandits (Wu et al. 2016). All amounts are in plain steps.
 from collections.abc import Sequence
 
 SHARE = 0.01
-_LEAST, _MOST = 2.5, 4.5
-"""Head start: what one failed draft of the first size that is worth anything may cost."""
+_LEAST, _MOST = 2.5, 8.0
+"""Head start: what two failed drafts of the first size that is worth anything lose."""
 _WORTH = 1.5
 """Rows over cost from which on a pass is worth drafting for, all of it being right."""
 _SHORT_ANSWER = 64
@@ -26,8 +26,8 @@ class Ledger:
     def __init__(self, relative: Sequence[float], max_tokens: int | None = None) -> None:
         """`relative`: costs of passes by rows; `max_tokens`: the answer's limit, if it has one."""
         worthwhile = (cost for n, cost in enumerate(relative) if n > 1 and n >= _WORTH * cost)
-        first = _MARGIN * next(worthwhile, _MOST) - 1
-        self.head_start = min(max(first, _LEAST), _MOST)
+        lost = 2 * (next(worthwhile, 1.0) - 1)
+        self.head_start = min(max(lost, _LEAST), _MOST)
         if max_tokens is not None and max_tokens < _SHORT_ANSWER:
             self.head_start = _SHORT_HEAD_START
         self.balance = 0.0

@@ -37,6 +37,8 @@ class PaidArm:
         self._n_kinds = len(drafter.shares)
         self._idle = 0
         self._hopeless_for = 0
+        self._before: int | None = None
+        """The bucket of the last token of the last draft, if all of it was accepted."""
 
     def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
         """Replace `best` by drafting, by a trial, or by reading, where that promises more."""
@@ -66,19 +68,23 @@ class PaidArm:
     def observe(self, drafter: str, buckets: Sequence[int], step: Step) -> None:
         """A step by `drafter` ended; `buckets` are those of its drafted tokens.
 
-        Tokens behind the first refused one were not judged.
+        Tokens behind the first refused one were not judged. Where a whole draft was accepted, the
+        next one's first token counts as one that followed it: else nothing would be learned of
+        what follows while drafts are of one token.
         """
+        before, self._before = self._before, None
         if drafter != self.name:
             self._idle += len(step.tokens)
             return
         self._idle = 0
         n_accepted = step.accepted + step.discarded
-        before: int | None = None
         for i, bucket in enumerate(buckets[: min(step.drafted, n_accepted + 1)]):
             self.acceptance.observe(bucket, i < n_accepted)
             if before is not None:
                 self.acceptance.observe(self._n_kinds + before, i < n_accepted)
             before = bucket
+        if step.drafted and n_accepted == step.drafted:
+            self._before = before
 
     def _is_hopeless(self, at: Situation) -> bool:
         """Whether not even near certainty would make it worth its time."""
