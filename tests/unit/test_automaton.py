@@ -1,8 +1,10 @@
+from itertools import islice
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgespec.drafters.automaton import Match, SuffixAutomaton
+from edgespec.drafters.automaton import AGREED, MOSTLY, ONCE, SPLIT, Match, SuffixAutomaton
 
 texts = st.integers(1, 4).flatmap(
     lambda n_letters: st.lists(st.integers(0, n_letters - 1), max_size=48)
@@ -83,11 +85,43 @@ def test_index_has_at_most_three_edges_per_token() -> None:
         assert sum(len(out) for out in edges if isinstance(out, dict)) <= 3 * len(tokens)
 
 
-def test_extend_tells_of_every_match_whether_it_was_continued() -> None:
-    heard: list[tuple[int, bool]] = []
+@settings(max_examples=200, deadline=None)
+@given(texts)
+def test_copy_begins_with_what_followed_the_latest_longest_match(tokens: list[int]) -> None:
+    automaton = built(tokens)
 
-    SuffixAutomaton().extend(
-        [1, 2, 3, 1, 2, 4], lambda length, is_hit: heard.append((length, is_hit))
-    )
+    first = next(automaton.ahead(), None)
 
-    assert heard == [(1, True), (2, False)]
+    match = longest_earlier(tokens)
+    assert (first is None) == (match.length == 0)
+    if first is not None:
+        assert first[:2] == (tokens[match.end], match.length)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts)
+def test_agreement_is_that_of_all_earlier_continuations(tokens: list[int]) -> None:
+    n, length = len(tokens), longest_earlier(tokens).length
+    suffix = tokens[n - length :]
+    ends = [i + length for i in range(n - length) if tokens[i : i + length] == suffix]
+    followers = [tokens[end] for end in ends]
+
+    first = next(built(tokens).ahead(), None)
+
+    if first is not None:
+        alike = len(set(followers)) == 1
+        most = max(followers.count(token) for token in followers)
+        want = MOSTLY if 3 * most >= 2 * len(followers) else SPLIT
+        if alike:
+            want = AGREED if len(followers) > 1 else ONCE
+        assert first[2] == want
+
+
+def test_copy_goes_on_with_a_shorter_match_where_the_text_ends() -> None:
+    copied = [token for token, _, _ in islice(built([1, 2, 3] * 4).ahead(), 20)]
+
+    assert copied == ([1, 2, 3] * 7)[:20]
+
+
+def test_copy_of_a_text_without_repeats_is_empty() -> None:
+    assert list(built([1, 2, 3]).ahead()) == []

@@ -1,9 +1,11 @@
+from itertools import islice
+
 import numpy as np
 
 from edgespec.core import Draft, Mask, Sampling, Tokens
-from edgespec.costs import UNMEASURED, PassCosts
 from edgespec.drafters import DrafterInputs
-from edgespec.drafters.suffix import SuffixDrafter, continuation
+from edgespec.drafters.automaton import ONCE
+from edgespec.drafters.suffix import SuffixDrafter, bucket_of
 from edgespec.sampling.sampler import RequestSampler
 from tests.fakes import tokens_of
 
@@ -11,8 +13,15 @@ N_VOCAB = 1000
 EOG = 999
 
 
-def suffix_drafter(costs: PassCosts = UNMEASURED) -> SuffixDrafter:
-    return SuffixDrafter(DrafterInputs(N_VOCAB, lambda token: token == EOG, costs=costs))
+def suffix_drafter() -> SuffixDrafter:
+    return SuffixDrafter(DrafterInputs(N_VOCAB, lambda token: token == EOG))
+
+
+def heard_of(drafter: SuffixDrafter, context: list[int]) -> list[tuple[int, bool]]:
+    """What the drafter tells of the tokens that are new to it."""
+    heard: list[tuple[int, bool]] = []
+    drafter.outlook(tokens_of(*context), lambda bucket, is_hit: heard.append((bucket, is_hit)))
+    return heard
 
 
 def draft_of(drafter: SuffixDrafter, context: list[int], k: int = 31) -> Draft:
@@ -27,8 +36,7 @@ def text_with_match(length: int) -> list[int]:
 def test_draft_goes_on_as_the_earlier_occurrence_did() -> None:
     draft = draft_of(suffix_drafter(), text_with_match(6))
 
-    assert draft.tokens == tuple(range(6, 6 + len(draft)))
-    assert len(draft) >= 3
+    assert draft.tokens == tuple(range(6, 37))
     assert draft.match == 6
 
 
@@ -42,45 +50,16 @@ def test_draft_follows_the_latest_occurrence_when_there_are_several() -> None:
     assert draft.tokens[0] == 20
 
 
-def test_draft_is_longer_when_the_match_is_longer() -> None:
-    short, middle, long = (len(draft_of(suffix_drafter(), text_with_match(n))) for n in (2, 8, 60))
-
-    assert 0 < short < middle < long == 31
-
-
-def test_draft_is_longer_where_rows_are_cheap() -> None:
-    cheap = suffix_drafter(PassCosts((1, 64), (1.0, 1.1)))
-    dear = suffix_drafter(PassCosts((1, 64), (1.0, 50.0)))
-
-    assert len(draft_of(cheap, text_with_match(3))) > len(draft_of(dear, text_with_match(3)))
-
-
-def test_nothing_is_drafted_where_a_row_costs_a_plain_step() -> None:
-    costs = PassCosts((1, 64), (1.0, 64.0))
-
-    assert draft_of(suffix_drafter(costs), text_with_match(60)) == Draft()
-
-
 def test_draft_is_cut_at_k() -> None:
     assert draft_of(suffix_drafter(), text_with_match(40), k=4).tokens == (40, 41, 42, 43)
 
 
-def test_draft_waits_for_a_second_token_where_single_matches_mislead() -> None:
-    misleading = [1, 2, 1, 3, 1, 4, 1, 5, 1, 6, 1]
-
-    assert draft_of(suffix_drafter(), misleading) == Draft()
-
-
-def test_draft_follows_a_single_token_where_single_matches_came_true() -> None:
-    truthful = [1, 2, 10, 1, 2, 11, 1, 2, 12, 1]
-
-    assert draft_of(suffix_drafter(), truthful).tokens[:1] == (2,)
+def test_draft_has_no_tokens_when_none_are_asked_for() -> None:
+    assert draft_of(suffix_drafter(), text_with_match(40), k=0) == Draft()
 
 
 def test_draft_goes_round_when_the_text_repeats_itself() -> None:
-    cheap = suffix_drafter(PassCosts((1, 64), (1.0, 1.1)))
-
-    draft = draft_of(cheap, [5, 6, 7] * 12)
+    draft = draft_of(suffix_drafter(), [5, 6, 7] * 12)
 
     assert draft.tokens == ((5, 6, 7) * 11)[:31]
 
@@ -129,5 +108,52 @@ def test_replaced_context_is_forgotten() -> None:
     assert draft == Draft()
 
 
-def test_continuation_repeats_the_one_token_there_is() -> None:
-    assert continuation([1, 2, 3], 2, 4) == [3, 3, 3, 3]
+def test_outlook_names_the_kinds_of_the_tokens_that_are_drafted() -> None:
+    drafter = suffix_drafter()
+    context = text_with_match(2)
+
+    buckets = list(islice(drafter.outlook(tokens_of(*context), _unheard), 12))
+
+    assert buckets == [bucket_of(length, ONCE) for length in range(2, 14)]
+    assert len(draft_of(drafter, context, k=12)) == 12
+
+
+def test_outlook_ends_with_the_end_of_generation() -> None:
+    context = tokens_of(1, 2, 3, 4, 5, 6, EOG, 8, 9, 10, 1, 2, 3, 4, 5)
+
+    assert len(list(suffix_drafter().outlook(context, _unheard))) == 2
+
+
+def test_every_new_token_tells_whether_it_was_proposed() -> None:
+    drafter = suffix_drafter()
+    heard_of(drafter, [1, 2, 3, 4, 1])
+
+    heard = heard_of(drafter, [1, 2, 3, 4, 1, 2, 9])
+
+    assert heard == [(bucket_of(1, ONCE), True), (bucket_of(2, ONCE), False)]
+
+
+def test_what_stood_there_before_tells_nothing() -> None:
+    assert heard_of(suffix_drafter(), [1, 2, 1, 2, 1]) == []
+
+
+def test_kinds_tell_forks_from_what_always_followed() -> None:
+    always = suffix_drafter().outlook(tokens_of(1, 2, 8, 1, 2, 9, 1), _unheard)
+    fork = suffix_drafter().outlook(tokens_of(1, 2, 8, 1, 3, 9, 1), _unheard)
+
+    names = [SuffixDrafter.buckets[next(outlook)].name for outlook in (always, fork)]
+    assert names == ["match 1, always so", "match 1, or other"]
+
+
+def test_a_conversation_leaves_nothing_for_the_next() -> None:
+    """llama.cpp #27852: acceptance fell from 86 to 11 % with a cache of another conversation."""
+    used, fresh = suffix_drafter(), suffix_drafter()
+    draft_of(used, [7, 8, 9] * 20)
+
+    drafts = [draft_of(drafter, [1, 2, 3, 9, 1, 2, 3]) for drafter in (used, fresh)]
+
+    assert drafts[0] == drafts[1]
+
+
+def _unheard(bucket: int, is_hit: bool) -> None:
+    """Nothing is learned."""
