@@ -8,8 +8,9 @@ from edgespec.plan.types import Plan
 def compared(plan: Plan, lines: list[str]) -> tuple[PlaceMemory, ...]:
     """What llama.cpp's log says that it allocated, beside the plan, by place.
 
-    Only what llama.cpp allocates by the load: margins and overheads are no buffers of its, and the
-    logits' buffer grows later.
+    Only what llama.cpp allocates by the load: margins and overheads are no buffers of its, the
+    logits' buffer grows later, and of weights that were copied into another order one of both
+    counts, since the file's own pages can be taken back.
     """
     counted = ("weights", "KV", "state", "compute")
     planned_bytes: dict[str, int] = {}

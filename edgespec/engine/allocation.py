@@ -7,7 +7,9 @@ from typing import Final, Literal
 
 from edgespec.engine.rpc import client
 
-What = Literal["weights", "KV", "state", "compute", "output"]
+What = Literal["weights", "copies", "KV", "state", "compute", "output"]
+"""Copies are weights that the processor's kernels want in another order, beside the mapped file:
+the originals' pages are nobody's any more, and are given back where memory is short."""
 _KINDS: Final[dict[str, What]] = {
     "model": "weights",
     "KV": "KV",
@@ -17,6 +19,7 @@ _KINDS: Final[dict[str, What]] = {
 }
 _LINE: Final = re.compile(r"(\S+)\s+(model|KV|RS|compute|output) buffer size\s*=\s*([\d.]+) MiB")
 _REMOTE: Final = re.compile(r"RPC(\d+)\[(.+)\]")
+_COPIES: Final = re.compile(r"CPU_REPACK|AMX")
 _HOST: Final = re.compile(r"CPU|AMX|BLAS|\w+_Host$|\w+_Mapped$")
 """The machine's own memory: repacked weights, pages that a GPU reads, the mapped file."""
 
@@ -37,7 +40,8 @@ def allocations(lines: Iterable[str]) -> tuple[Allocation, ...]:
     for line in lines:
         match = _LINE.search(line)
         if match is not None:
-            key = (_KINDS[match[2]], _place(match[1]))
+            is_copy = match[2] == "model" and _COPIES.match(match[1])
+            key: tuple[What, str] = ("copies" if is_copy else _KINDS[match[2]], _place(match[1]))
             found[key] = found.get(key, 0) + round(float(match[3]) * 2**20)
     return tuple(Allocation(what, where, n) for (what, where), n in found.items())
 
