@@ -9,9 +9,10 @@ from edgespec.control import Fixed
 from edgespec.core import Dist, Draft, Mask, Row, Sampling, Tokens
 from edgespec.decode import Request, speculate
 from edgespec.drafters import DrafterInputs
-from edgespec.drafters.model import ModelDrafter, fitted, top_probability
+from edgespec.drafters.model import ModelDrafter, top_probability
 from edgespec.drafters.reading import WINDOW
 from edgespec.drafters.record import Record
+from edgespec.drafters.translation import fitted
 from edgespec.events import Step
 from edgespec.sampling.sampler import RequestSampler
 from tests.fakes import NumpyLM, tokens_of
@@ -52,25 +53,87 @@ def test_draft_is_what_the_draft_model_would_say() -> None:
     assert list(draft.tokens) == lm.greedy(PROMPT, 4)
 
 
-def test_draft_stops_before_the_first_unsure_token() -> None:
+class Steered:
+    """Steers by a script, and writes down how sure the model was."""
+
+    def __init__(self, *, least: float = 0.0, most: int = 99, keep: int = 99) -> None:
+        self.seen: list[float] = []
+        self._least, self._most, self._keep = least, most, keep
+
+    def asks(self) -> bool:
+        return len(self.seen) < self._most
+
+    def draws(self, confidence: float) -> bool:
+        self.seen.append(confidence)
+        return confidence >= self._least
+
+    def kept(self, n_drawn: int) -> int:
+        return min(n_drawn, self._keep)
+
+
+def test_draft_has_the_length_that_was_set_however_unsure_the_model_is() -> None:
+    lm = NumpyLM(N_VOCAB, scale=0.1)
+
+    assert len(draft_of(model_drafter(lm), PROMPT, k=6)) == 6
+
+
+def test_steered_draft_stops_before_the_first_token_that_is_not_wanted() -> None:
     lm = sure_lm()
     sure = lm.greedy(PROMPT, 2)
     lm._rows[tuple([*PROMPT, *sure][-3:])] = np.zeros(N_VOCAB, np.float32)
+    steering = Steered(least=0.5)
 
-    draft = draft_of(model_drafter(lm), PROMPT)
+    draft = model_drafter(lm).draft_while(tokens_of(*PROMPT), 4, SAMPLER, steering)
 
     assert list(draft.tokens) == sure
+    assert steering.seen[:2] == pytest.approx([1, 1], abs=0.01)
+    assert steering.seen[2] == pytest.approx(1 / N_VOCAB)
 
 
-def test_draft_stops_when_small_doubts_add_up() -> None:
+def test_steered_draft_makes_no_pass_that_is_not_asked_for() -> None:
     lm = sure_lm()
-    row = np.log(np.array([0.6, *[0.4 / 7] * 7])).astype(np.float32)
-    for tokens in ([3, 4, 5], [4, 5, 0], [5, 0, 0], [0, 0, 0]):
-        lm._rows[tuple(tokens)] = row
+    drafter = model_drafter(lm)
 
-    draft = draft_of(model_drafter(lm), PROMPT, k=8)
+    draft = drafter.draft_while(tokens_of(*PROMPT), 4, SAMPLER, Steered(most=2))
 
-    assert draft.tokens == (0, 0)  # 0.6 ** 2 >= 0.3 > 0.6 ** 3
+    assert len(draft) == 2
+    assert lm.n_calls == 3  # the prompt, and a pass for each token
+
+
+def test_guessed_draft_is_cut_and_a_sampled_one_is_not() -> None:
+    """A token that was drawn and dropped would change the output's law."""
+    sampler = RequestSampler(Sampling(temperature=2.0, seed=3), N_VOCAB)
+    context, steering = tokens_of(*PROMPT), Steered(keep=1)
+
+    guessed = model_drafter(sure_lm()).draft_while(context, 4, SAMPLER, steering)
+    sampled = model_drafter(NumpyLM(N_VOCAB)).draft_while(context, 4, sampler, steering)
+
+    assert (len(guessed), len(sampled)) == (1, 4)
+    assert len(sampled.dists) == 4
+
+
+def test_unread_context_shrinks_as_it_is_read() -> None:
+    lm = sure_lm()
+    drafter = model_drafter(lm)
+    context = tokens_of(*long_text(300))
+
+    unread = [drafter.unread(context)]
+    for _ in range(3):
+        drafter.read(context, 128, SAMPLER)
+        unread.append(drafter.unread(context))
+
+    assert unread == [299, 171, 43, 0]
+    assert lm.n_decoded == 299
+
+
+def test_what_is_resident_counts_as_read_where_costs_are_measured() -> None:
+    lm = sure_lm()
+    inputs = DrafterInputs(N_VOCAB, lambda token: False, lm, counts_resident=True)
+    text = long_text(300)
+    first = ModelDrafter(inputs)
+    first.read(tokens_of(*text), 200, SAMPLER)
+
+    assert ModelDrafter(inputs).unread(tokens_of(*text)) == 99
 
 
 def test_length_of_a_sampled_draft_ignores_the_token_that_is_drawn_last() -> None:
