@@ -68,6 +68,17 @@ IM_START, IM_END = VOCAB.id_of("<|im_start|>"), VOCAB.id_of("<|im_end|>")
 OTHER_VOCAB = VOCAB.swapped(VOCAB.id_of("x"), VOCAB.id_of("y"))
 
 
+def _foreign() -> TinyVocab:
+    first, gone = FIRST_BYTE + 256, ("th", "▁and")
+    kept = [text for text in VOCAB.texts[first:-2] if text not in gone]
+    pieces = ("▁of", *reversed(kept), "on")
+    return TinyVocab((*VOCAB.texts[:first], *pieces, *reversed(VOCAB.texts[-2:])), VOCAB.types)
+
+
+FOREIGN_VOCAB = _foreign()
+"""Most pieces, in another order; two are lacking and two are new."""
+
+
 @dataclass(frozen=True)
 class Weights:
     """Matrices by name; the same seed and name give the same numbers."""
@@ -140,12 +151,18 @@ class TinyFile:
         or by the ordinary token that a test declares to be the end.
         """
         base = len(VOCAB)
+        known = {text: i for i, text in enumerate(VOCAB.texts)}
+        new = iter(range(base, base + len(vocab)))
+        row_of = [known.get(text, -1) for text in vocab.texts]
+        row_of = [next(new) if row < 0 else row for row in row_of]
+        n_new = max(0, max(row_of) + 1 - base)
         tables = {}
         for name, deviation in (("token_embd", embed), ("output", scale * self.n_embd**-0.5)):
             rows = self.weights.normal(name, (base, self.n_embd), deviation)
-            pads = self.weights.normal(f"{name}.pad", (len(vocab) - base, self.n_embd), deviation)
+            pads = self.weights.normal(f"{name}.pad", (n_new, self.n_embd), deviation)
             tables[name] = np.concatenate([rows, pads])
         tables["output"][[UNK, BOS, EOS, IM_START, IM_END]] = 0.0
+        tables = {name: table[row_of] for name, table in tables.items()}
         self.add("token_embd.weight", tables["token_embd"])
         self.add("output.weight", tables["output"])
         self.add_norm(norm, self.n_embd)

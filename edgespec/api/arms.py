@@ -3,8 +3,10 @@
 import logging
 from collections.abc import Sequence
 
+from edgespec.api.attempt import Loaded
 from edgespec.core import Drafter
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find, names
+from edgespec.drafters.translation import SharedVocab, Translation
 from edgespec.errors import UsageError
 
 _log = logging.getLogger(__name__)
@@ -42,3 +44,12 @@ def built_drafters(
                 raise
             _log.warning("%s", error.message)
     return made
+
+
+def translation_of(loaded: Loaded) -> Translation | None:
+    """Between the draft model's vocabulary and the target's; None where they are the same."""
+    found, draft = loaded.files.intersection, loaded.draft
+    if found is None or draft is None:
+        return None
+    n_target = loaded.session.n_vocab
+    return SharedVocab(loaded.target.vocab, draft.vocab, found.shared, n_target)

@@ -132,6 +132,8 @@ class Attempt:
         if header is None or placement is None:
             return None
         part = self._part(header.path, placement)
+        if self._files.intersection is not None:
+            return part
         # The pair's texts are the target's.
         return replace(part, load=replace(part.load, ids_of=header.shape))
 

@@ -7,6 +7,8 @@ import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from edgespec.api.intersect import Intersection, intersected
+from edgespec.api.types import DraftVocab
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, IncompatibleDraft, ModelNotFound, UsageError
 from edgespec.gguf.header import GgufHeader, read_header
@@ -28,14 +30,20 @@ class Files:
     """Why there is no draft although "auto" looked for one; empty otherwise."""
     others: tuple["Files", ...] = ()
     """The same target with other drafts that are here and fit, for when memory is short."""
+    intersection: Intersection | None = None
+    """What target and draft share, where their vocabularies differ."""
     strange: tuple[str, ...] = ()
     """Names of files that nobody vouches for: neither a pinned hash, nor an architecture whose
     headers were fuzzed. What llama.cpp does with them is to be tried in another process."""
 
 
-def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Files:
+def find_files(
+    target: str | Path, draft: str | Path | None, drafter: str, draft_vocab: DraftVocab = "same"
+) -> Files:
     """Resolve names, read headers, check the pair.
 
+    `draft_vocab` "intersect": a draft that is named may have another vocabulary, if enough is
+    shared; that is told in the log.
     `draft` "auto": the catalogue's, if one is here and fits, and if `drafter` could use it.
     Raises: `ModelNotFound`, `ModelFileError`, `UsageError`; `IncompatibleDraft` for a draft that
     was named, while "auto" goes without and says why.
@@ -51,21 +59,28 @@ def find_files(target: str | Path, draft: str | Path | None, drafter: str) -> Fi
     if draft == "auto":
         is_wanted = needs_draft or drafter == "auto"
         return _with_advised(alone, advised, needs_draft) if is_wanted else alone
-    return alone if draft is None else _with(alone, draft)
+    return alone if draft is None else _with(alone, draft, draft_vocab)
 
 
-def _with(alone: Files, draft: str | Path) -> Files:
+def _with(alone: Files, draft: str | Path, draft_vocab: DraftVocab = "same") -> Files:
     """The pair. Raises: `IncompatibleDraft`, and whatever is wrong with the draft's file."""
     path, draft_id, _ = _located(draft)
     header = _checked_header(path)
     report = check_pair(alone.target, header)
-    if not report.ok:
-        raise IncompatibleDraft(
-            f"{draft_id} cannot draft for {alone.target_id}: {report.reason}",
-            hint="leave --draft away, or --drafter suffix needs no draft model",
-        )
     strange = (*alone.strange, *_strange(header, draft))
-    return Files(alone.target, alone.target_id, header, draft_id, strange=strange)
+    pair = Files(alone.target, alone.target_id, header, draft_id, strange=strange)
+    if report.ok:
+        return pair
+    if report.is_vocabulary and draft_vocab == "intersect":
+        found = intersected(alone.target, header, alone.target_id, draft_id)
+        _log.warning("%s", found.told)
+        return replace(pair, intersection=found)
+    hint = "leave --draft away, or --drafter suffix needs no draft model"
+    if report.is_vocabulary:
+        hint += "; --draft-vocab intersect drafts through the tokens that both have"
+    raise IncompatibleDraft(
+        f"{draft_id} cannot draft for {alone.target_id}: {report.reason}", hint=hint
+    )
 
 
 def _strange(header: GgufHeader, name: str | Path) -> tuple[str, ...]:

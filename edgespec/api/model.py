@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Unpack
+from typing import Unpack, get_args
 
 from edgespec.api.answer import Answer, Engine
-from edgespec.api.arms import built_drafters, usable_names
+from edgespec.api.arms import built_drafters, translation_of, usable_names
 from edgespec.api.drafting import AUTO, Drafting
 from edgespec.api.files import Files, find_files
 from edgespec.api.load import Loaded, load_pair
@@ -23,7 +23,7 @@ from edgespec.api.prepare import Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.texts import AUTO as AUTO_INDEX
 from edgespec.api.texts import learner, open_index
-from edgespec.api.types import Description, Loading, Options, Prompt
+from edgespec.api.types import Description, DraftVocab, Loading, Options, Prompt
 from edgespec.api.wishes import wishes
 from edgespec.api.worker import Worker
 from edgespec.control.costs import Costs
@@ -64,7 +64,7 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         )
     draft = loading.get("draft")
     asked, workers = wishes(loading, draft=draft, drafter=drafter)
-    files = find_files(target, draft, drafter)
+    files = find_files(target, draft, drafter, _draft_vocab(loading))
     _check_context(files, n_ctx)
     loaded = load_pair(
         files,
@@ -118,6 +118,13 @@ async def aload(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel"
         raise
 
 
+def _draft_vocab(loading: Loading) -> DraftVocab:
+    wanted = loading.get("draft_vocab", "same")
+    if wanted not in get_args(DraftVocab):
+        raise UsageError(f"draft_vocab cannot be {wanted!r}", hint="one of: same, intersect")
+    return wanted
+
+
 def _check_context(files: Files, n_ctx: int | None) -> None:
     trained = files.target.shape.n_ctx_train
     if n_ctx is not None and trained and n_ctx > trained:
@@ -141,6 +148,7 @@ class LoadedModel:
             n_vocab=loaded.session.n_vocab,
             is_eog=vocab.is_eog,
             session=loaded.draft_session,
+            translation=translation_of(loaded),
             costs=costs.target,
             counts_resident=costs.is_live,
             retriever=loaded.retriever,

@@ -31,6 +31,9 @@ Prompt = str | Sequence[Message]
 """A chat, or one user message."""
 
 
+DraftVocab = Literal["same", "intersect"]
+
+
 class Placing(TypedDict, total=False):
     """What may be said about where models go; what is said is met or refused."""
 
@@ -57,6 +60,9 @@ class Loading(Placing, total=False):
     draft: str | Path | None
     """A draft model, by catalogue id or path; "auto": the catalogue's, where it is here and fits.
     None, the default: no draft model."""
+    draft_vocab: DraftVocab
+    """"same", the default: a draft model must have the target's vocabulary. "intersect": it may
+    draft through the tokens that both have, if these cover enough."""
     drafter: str
     """How to draft: a registry name, or "auto", the default, which goes by what was measured; the
     first load of a model takes some seconds more for that."""

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from edgespec.api.arms import translation_of
 from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel
 from edgespec.api.pace import PHASE, measured
-from edgespec.api.types import Message, Options, PlaceMemory, Placing
+from edgespec.api.types import DraftVocab, Message, Options, PlaceMemory, Placing
 from edgespec.api.wishes import wishes
 from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.revive import plain
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Controller, Drafter, Tokens
 from edgespec.costs import PassCosts
+from edgespec.drafters.translation import SameVocab, Translation
 from edgespec.engine.binding import lib
 from edgespec.engine.session import LlamaSession
 
@@ -44,11 +46,12 @@ class Rig:
         n_threads: int | None,
         progress: Callable[[str, float], None],
         placing: Placing | None = None,
+        draft_vocab: DraftVocab = "same",
     ) -> "Rig":
         """Load as `edgespec.load` does. Raises: as that."""
         said = placing or Placing()
         asked, workers = wishes(said, draft=draft)
-        files = find_files(target, draft, "auto")
+        files = find_files(target, draft, "auto", draft_vocab)
         loaded = load_pair(
             files,
             n_ctx=None,
@@ -73,6 +76,19 @@ class Rig:
     def draft(self) -> LlamaSession | None:
         """The draft model's session."""
         return self._loaded.draft_session
+
+    @property
+    def translation(self) -> Translation:
+        """Between the draft model's vocabulary and the target's."""
+        n_target = self.target.n_vocab
+        n_draft = n_target if self.draft is None else self.draft.n_vocab
+        return translation_of(self._loaded) or SameVocab(n_draft, n_target)
+
+    @property
+    def shared_tokens(self) -> str:
+        """What the two vocabularies share, in numbers; empty where they are the same."""
+        found = self._loaded.files.intersection
+        return "" if found is None else found.told
 
     @property
     def native_s(self) -> float:

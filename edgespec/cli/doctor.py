@@ -9,6 +9,7 @@ from edgespec.cli.flags import log_flags
 from edgespec.cli.render import Screen
 
 if TYPE_CHECKING:
+    from edgespec.api.types import DraftVocab
     from edgespec.doctor import Report
 
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 @click.option(
     "--pair", nargs=2, metavar="TARGET DRAFT", help="Prove that drafting loses nothing with these."
 )
+@click.option("--draft-vocab", type=click.Choice(("same", "intersect")), default="same",
+              help="With --pair: of another vocabulary, through what both share.")  # fmt: skip
 @click.option("--curve", metavar="MODEL", help="Measure what its passes cost by their rows.")
 @click.option("--draft", metavar="MODEL|off|auto", help="With --curve: the draft model.")
 @click.option("--rpc", metavar="HOST:PORT,...", default="", help="Ask these workers too.")
@@ -25,6 +28,7 @@ def doctor(
     shared: Shared,
     /,
     pair: tuple[str, str] | None,
+    draft_vocab: "DraftVocab",
     curve: str | None,
     draft: str | None,
     rpc: str,
@@ -34,7 +38,7 @@ def doctor(
     Exits with 1 when something needs mending.
     """
     if pair is not None:
-        return _check_pair(shared.screen, *pair)
+        return _check_pair(shared.screen, *pair, draft_vocab)
     if curve is not None:
         return _show_curve(shared.screen, curve, draft)
     from edgespec.doctor import report
@@ -54,11 +58,16 @@ def show(screen: Screen, report: "Report") -> int:
     return 1 if report.problems else 0
 
 
-def _check_pair(screen: Screen, target: str, draft: str) -> int:
+def _check_pair(screen: Screen, target: str, draft: str, draft_vocab: "DraftVocab") -> int:
     from edgespec.proof.pair import prove
     from edgespec.proof.words import lines
 
-    proof = prove(target, draft, progress=lambda phase, share: screen.status(phase))
+    proof = prove(
+        target,
+        draft,
+        draft_vocab=draft_vocab,
+        progress=lambda phase, share: screen.status(phase),
+    )
     for line in lines(proof):
         screen.line(line)
     return 0 if proof.is_lossless else 1

@@ -17,7 +17,7 @@ from edgespec.drafters import DRAFTERS, names
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
-    from edgespec.api.types import Options, Placing
+    from edgespec.api.types import DraftVocab, Options, Placing
 
 AUTO = "auto"
 _MOST_THREADS = 512
@@ -32,6 +32,7 @@ class Flags:
 
     target: str | None
     draft: str | None
+    draft_vocab: "DraftVocab"
     drafter: str | None
     draft_len: int | None
     prompt: str | None
@@ -176,6 +177,12 @@ class _DrafterName(click.ParamType[str]):
 _MODELS = (
     click.option("-t", "-m", "--target", metavar="MODEL", help="Catalogue id or GGUF file."),
     click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto."),
+    click.option(
+        "--draft-vocab",
+        type=click.Choice(("same", "intersect")),
+        default="same",
+        help="A draft of another vocabulary: refuse, or draft through what both share.",
+    ),
     click.option("--drafter", type=_DrafterName(), help="How to draft. Default: auto."),
     click.option(
         "--draft-len",

@@ -77,7 +77,8 @@ class ModelShelf:
 
         try:
             picked = self._picked
-            files = find_files(name_of(picked.target), _draft(picked), picked.drafter)
+            draft, vocab = _draft(picked), self._flags.draft_vocab
+            files = find_files(name_of(picked.target), draft, picked.drafter, vocab)
         except EdgespecError:
             return None  # its file is gone meanwhile
         trained, now = files.target.shape.n_ctx_train, self._flags.ctx or _USUAL_CTX
@@ -97,6 +98,7 @@ class ModelShelf:
             model = self._doors.load(
                 name_of(picked.target),
                 draft=_draft(picked),
+                draft_vocab=flags.draft_vocab,
                 drafter=picked.drafter,
                 n_ctx=flags.ctx,
                 n_threads=flags.threads,

@@ -17,6 +17,7 @@ from edgespec.errors import UsageError
 
 if TYPE_CHECKING:  # core imports numpy, 60 ms that `edgespec --help` need not pay
     from edgespec.core import Drafter, Session
+    from edgespec.drafters.translation import Translation
     from edgespec.index.retrieve import Retriever
 
 DRAFTERS = {
@@ -43,6 +44,8 @@ class DrafterInputs:
     """Whether a token ends a generation; such a token ends a draft, as its last one."""
     session: "Session | None" = None
     """The draft model's."""
+    translation: "Translation | None" = None
+    """Where the draft model has another vocabulary than the target."""
     costs: RowCosts = UNMEASURED
     """Of the target's passes."""
     counts_resident: bool = False

@@ -1,4 +1,4 @@
-"""A smaller model of the same vocabulary as a drafter (Leviathan et al. 2023, arXiv 2211.17192).
+"""A smaller model as a drafter (Leviathan et al. 2023, arXiv 2211.17192).
 
 Owns how far it drafts, and when it gives up; its `Session` owns the cache. There is no catching
 up by hand: `forward` decodes what is not resident, so refused tokens cost nothing and
@@ -16,7 +16,9 @@ from edgespec.drafters import DrafterInputs
 from edgespec.drafters.arms import Bucket
 from edgespec.drafters.reading import Reading
 from edgespec.drafters.record import Record
+from edgespec.drafters.translation import SameVocab, Translation
 from edgespec.errors import EngineError
+from edgespec.sampling.mask import NothingAllowed
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +62,9 @@ class ModelDrafter:
         assert inputs.session is not None, "the model drafter needs a draft session"
         self.note = ""
         self._session: Session = inputs.session
-        self._n_vocab = inputs.n_vocab
+        self._translation: Translation = inputs.translation or SameVocab(
+            self._session.n_vocab, inputs.n_vocab
+        )
         self._is_eog = inputs.is_eog
         self._reading = Reading(self._session, counts_resident=inputs.counts_resident)
         self._record = Record()
@@ -92,7 +96,7 @@ class ModelDrafter:
         """Read at most `n_tokens` more of `context`; see `core.Steered`."""
         self._follow(context, sampler)
         try:
-            self._reading.read(self._legible(context), n_tokens)
+            self._reading.read(self._translation.context(context), n_tokens)
         except EngineError as fault:
             self._failed(fault)
 
@@ -100,13 +104,13 @@ class ModelDrafter:
         """As `draft`, but going on only as `steering` says."""
         if not self.note:
             self._follow(context, sampler)
-        if k == 0 or self.note:
+        if k == 0 or self.note or not self._translation.is_whole(context):
             return Draft()
         tokens: list[int] = []
         dists: list[Dist] = []
         n_sure = 0
         try:
-            read = self._reading.step(self._legible(context), k)
+            read = self._reading.step(self._translation.context(context), k)
             if read is not None:
                 for token, q, confidence in self._drawn(context, read, k, sampler, steering):
                     tokens.append(token)
@@ -131,19 +135,13 @@ class ModelDrafter:
     def _continue(self, context: Tokens) -> None:
         n = len(self._context)
         if n == 0 or not np.array_equal(context[:n], self._context):
-            self._reading.begin(self._legible(context))
+            self._reading.begin(self._translation.context(context))
         elif len(context) > n and self._drafted:
             self._record.add(self._drafted, context[n:].tolist())
             if verdict := self._record.verdict:
                 self._give_up(verdict)
         self._context = context.copy()  # the caller's array may be a view of what grows on
         self._drafted = ()
-
-    def _legible(self, context: Tokens) -> Tokens:
-        """`context` in the draft model's vocabulary: a padding id that it lacks becomes another."""
-        if self._session.n_vocab >= self._n_vocab:
-            return context
-        return np.minimum(context, self._session.n_vocab - 1)
 
     def _drawn(
         self, context: Tokens, read: Tokens, k: int, sampler: Sampler, steering: Steering
@@ -155,8 +153,11 @@ class ModelDrafter:
         for _ in range(min(k, self._session.n_ctx - len(read) + 1)):
             if not steering.asks():
                 return
-            row = fitted(self._session.forward(read, n_logits=1)[0], self._n_vocab)
-            q = sampler.dist(row, context, constraint)
+            row = self._translation.row(self._session.forward(read, n_logits=1)[0])
+            try:
+                q = sampler.dist(row, context, constraint)
+            except NothingAllowed:  # in the target's vocabulary something is
+                return
             confidence = top_probability(row, q, constraint)
             if not steering.draws(confidence):
                 return
@@ -167,8 +168,11 @@ class ModelDrafter:
                 return
             if constraint is not None:
                 constraint = constraint.advanced(token)
+            own = self._translation.token(token)
+            if own is None:
+                return
             context = np.append(context, np.int32(token))
-            read = np.append(read, np.int32(token))
+            read = np.append(read, np.int32(own))
 
     def _failed(self, fault: EngineError) -> None:
         self._failures += 1
@@ -200,16 +204,6 @@ class _On:
 
 
 _ON = _On()
-
-
-def fitted(row: Row, n_vocab: int) -> Row:
-    """`row` in the target's width: ids that the target lacks cut off, ids that it has beyond the
-    draft model's impossible."""
-    if len(row) >= n_vocab:
-        return row[:n_vocab]
-    padded = np.full(n_vocab, -np.inf, np.float32)
-    padded[: len(row)] = row
-    return padded
 
 
 def top_probability(row: Row, q: Dist, constraint: Constraint | None = None) -> float:

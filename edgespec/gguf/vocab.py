@@ -47,13 +47,15 @@ class TokenList:
 
     def first_used(self, texts: list[bytes], start: int) -> int | None:
         """The first id from `start` on that is not padding."""
-        types = self._types(start)
+        types = self.types(start)
         for i, text in enumerate(texts[start:]):
             if not (types and types[i] == _UNUSED) and not _PADDING.fullmatch(text):
                 return start + i
         return None
 
-    def _types(self, start: int) -> tuple[float, ...]:
+    def types(self, start: int = 0) -> tuple[float, ...]:
+        """The kind of every token from `start` on, as llama.cpp numbers them; empty where the
+        file does not say."""
         array = self.part.arrays.get(_TYPES)
         if array is None or array.is_text or array.count < len(self):
             return ()

@@ -7,7 +7,7 @@ Source: llama.cpp common/speculative.cpp, common_speculative_are_compatible; str
 five ids and on tokens only one side has, looser on the amount of padding.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from edgespec.gguf.header import GgufHeader
@@ -24,6 +24,8 @@ class PairReport:
     token_id: int | None = None
     note: str = ""
     """What is odd about a pair that works; empty when nothing is."""
+    is_vocabulary: bool = False
+    """Two vocabularies that differ are the only reason: what they share may do."""
 
 
 def check_pair(target: GgufHeader, draft: GgufHeader) -> PairReport:
@@ -38,14 +40,14 @@ def check_pair(target: GgufHeader, draft: GgufHeader) -> PairReport:
     for tokens, name in zip((mine, theirs), names, strict=True):
         if tokens.kind == "none":
             return PairReport(False, f"{name} has no vocabulary of its own")
-    if mine.kind != theirs.kind:
-        return PairReport(
-            False,
-            f"the tokenizers are of different kinds: {shown(mine.kind)} in {names[0]}, "
-            f"{shown(theirs.kind)} in {names[1]}",
-        )
+    found = _compared(mine, theirs, names)
+    return found if found.ok else replace(found, is_vocabulary=True)
+
+
+def _compared(mine: TokenList, theirs: TokenList, names: tuple[str, str]) -> PairReport:
     return (
-        _differing_token(mine, theirs, names)
+        _differing_kind(mine, theirs, names)
+        or _differing_token(mine, theirs, names)
         or _differing_ends(mine, theirs, names)
         or PairReport(True, note=_note(mine, theirs))
     )
@@ -55,6 +57,18 @@ def _too_large(target: GgufHeader, draft: GgufHeader) -> str:
     return (
         f"the drafter {draft.path.name} is larger than the target {target.path.name}: "
         f"{draft.shape.n_params:,} parameters against {target.shape.n_params:,}"
+    )
+
+
+def _differing_kind(
+    mine: TokenList, theirs: TokenList, names: tuple[str, str]
+) -> PairReport | None:
+    if mine.kind == theirs.kind:
+        return None
+    return PairReport(
+        False,
+        f"the tokenizers are of different kinds: {shown(mine.kind)} in {names[0]}, "
+        f"{shown(theirs.kind)} in {names[1]}",
     )
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from edgespec.api.types import Options
+from edgespec.api.types import DraftVocab, Options
 from edgespec.bench.rig import Rig
 from edgespec.bench.suite import prompts
 from edgespec.core import Dist, Draft, Sampling, Session, Tokens
-from edgespec.drafters.model import fitted
+from edgespec.drafters.translation import Translation
 from edgespec.equality import Difference, explained
 from edgespec.proof.tally import Acceptance, Tally
 from edgespec.sampling import RequestSampler
@@ -52,6 +52,8 @@ class Proof:
     draft: str
     greedy: tuple[Greedy, ...]
     acceptance: Acceptance
+    shared_tokens: str = ""
+    """What two different vocabularies share, in a sentence; empty where they are the same."""
 
     @property
     def is_lossless(self) -> bool:
@@ -63,18 +65,20 @@ def prove(
     target: str | Path,
     draft: str | Path,
     *,
+    draft_vocab: DraftVocab = "same",
     n_threads: int | None = None,
     progress: Callable[[str, float], None] = lambda phase, fraction: None,
 ) -> Proof:
     """Load the pair and try to refute it. Raises: `IncompatibleDraft`; as `edgespec.load`."""
-    rig = Rig.load(target, draft, n_threads, progress)
+    rig = Rig.load(target, draft, n_threads, progress, draft_vocab=draft_vocab)
     try:
         progress("comparing greedy texts", 0.0)
         greedy = tuple(_greedy(rig))
         progress("measuring acceptance", 0.0)
         names = rig.model.description
         assert names.draft is not None, "a pair has a draft model"
-        return Proof(names.target, names.draft, greedy, _acceptance(rig))
+        acceptance = _acceptance(rig)
+        return Proof(names.target, names.draft, greedy, acceptance, rig.shared_tokens)
     finally:
         rig.close()
 
@@ -109,25 +113,31 @@ def _acceptance(rig: Rig) -> Acceptance:
     sampler = RequestSampler(SAMPLING, rig.target.n_vocab)
     assert rig.draft is not None, "a pair has a draft model"
     tally = Tally(sampler)
+    translation = rig.translation
     for end in range(len(text) - len(answer), len(text)):
-        draft = _drawn(rig.draft, text[:end], sampler, rig.target.n_vocab)
+        draft = _drawn(rig.draft, text[:end], sampler, translation)
         tally.add(draft, _laws(rig, text[:end], draft, sampler), end)
     return tally.acceptance()
 
 
-def _drawn(session: Session, context: Tokens, sampler: RequestSampler, n_vocab: int) -> Draft:
+def _drawn(
+    session: Session, context: Tokens, sampler: RequestSampler, translation: Translation
+) -> Draft:
     """A draft of full length, however unsure the draft model is: the harder test.
 
     The draft model sees what fits its own context; whatever it says is a draft to be judged.
     """
-    tokens = context
-    skipped = max(0, len(context) + _DRAFT_LEN - 1 - session.n_ctx)
+    tokens, read = context, translation.context(context)
+    skipped = max(0, len(read) + _DRAFT_LEN - 1 - session.n_ctx)
     dists = []
     for _ in range(_DRAFT_LEN):
-        row = session.forward(tokens[skipped:], n_logits=1)[0]
-        q = sampler.dist(fitted(row, n_vocab), tokens)
+        row = session.forward(read[skipped:], n_logits=1)[0]
+        q = sampler.dist(translation.row(row), tokens)
         dists.append(q)
-        tokens = np.append(tokens, np.int32(sampler.draw_draft(q, len(tokens))))
+        token = sampler.draw_draft(q, len(tokens))
+        own = translation.token(token)
+        assert own is not None, f"the draft model cannot say {token}, which it drew"
+        tokens, read = np.append(tokens, np.int32(token)), np.append(read, np.int32(own))
     return Draft(tuple(tokens[len(context) :].tolist()), tuple(dists))
 
 

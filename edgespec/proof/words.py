@@ -9,7 +9,11 @@ from edgespec.proof.tally import Acceptance, Share
 
 def lines(proof: Proof) -> Iterator[str]:
     """What was found, then the verdict."""
-    yield f"{proof.draft} and {proof.target} speak the same vocabulary."
+    yield (
+        f"{proof.shared_tokens}."
+        if proof.shared_tokens
+        else f"{proof.draft} and {proof.target} speak the same vocabulary."
+    )
     yield from _greedy_lines(proof.greedy)
     yield from _acceptance_lines(proof.acceptance)
     if proof.is_lossless:

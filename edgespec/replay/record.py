@@ -19,7 +19,8 @@ from edgespec.control.costs import LONGEST
 from edgespec.core import Dist, Sampling, Tokens
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find
 from edgespec.drafters.arms import Free
-from edgespec.drafters.model import ModelDrafter, fitted, top_probability
+from edgespec.drafters.model import ModelDrafter, top_probability
+from edgespec.drafters.translation import fitted
 from edgespec.errors import UsageError
 from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace
 from edgespec.sampling.sampler import RequestSampler

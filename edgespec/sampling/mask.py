@@ -81,8 +81,12 @@ def _merged(parts: list[Pool]) -> Pool:
     return Pool.of(ids[order], logits[order])
 
 
-def _nothing_allowed() -> EngineError:
-    return EngineError(
+class NothingAllowed(EngineError):
+    """A constraint leaves none of the tokens that have a finite logit."""
+
+
+def _nothing_allowed() -> NothingAllowed:
+    return NothingAllowed(
         "the grammar allows no token here that the logit bias has not banned",
         hint="remove the bias of minus infinity, or let the grammar end the answer",
     )

@@ -44,7 +44,10 @@ def test_pair_names_the_first_differing_token(tmp_path: Path) -> None:
 
     token = VOCAB.id_of("x")
     assert report == PairReport(
-        False, f"token {token} differs: 'x' in target.gguf, 'y' in draft.gguf", token
+        False,
+        f"token {token} differs: 'x' in target.gguf, 'y' in draft.gguf",
+        token,
+        is_vocabulary=True,
     )
 
 
