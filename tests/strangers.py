@@ -27,6 +27,13 @@ class Last:
     def draft(self, context, k, sampler):
         return Draft((int(context[-1]),) * min(k, 1))
 """
+MODEL = """
+from edgespec.drafters.model import ModelDrafter
+
+class Mine(ModelDrafter):
+    name = "mine"
+"""
+"""A drafter with passes of its own."""
 Install = Callable[..., None]
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from edgespec.api.types import Placing
+from edgespec.api.types import DraftVocab, Placing
 from edgespec.bench import facts
 from edgespec.bench.conditions import Conditions, look
 from edgespec.bench.energy import Rapl
@@ -38,6 +38,7 @@ class Wish:
 
     target: str | Path
     draft: str | Path | None
+    draft_vocab: DraftVocab = "same"
     n_threads: int | None = None
     peers: tuple[PeerWish, ...] = ()
     streams: tuple[int, ...] = ()
@@ -66,7 +67,14 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
     energy = Rapl()
     with ExitStack() as stack:
         with logged_buffers() as log:
-            rig = Rig.load(wish.target, wish.draft, wish.n_threads, ears.progress, wish.placing)
+            rig = Rig.load(
+                wish.target,
+                wish.draft,
+                wish.n_threads,
+                ears.progress,
+                wish.placing,
+                wish.draft_vocab,
+            )
         stack.callback(rig.close)
         wished = plan(tuple(rig.drafters))
         planned = _fitting(rig, wished)

@@ -13,6 +13,7 @@ from edgespec.cli.placing import PLACING_NAMES, loading_of, placing_flags
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
+    from edgespec.api.types import DraftVocab
     from edgespec.bench.main import Wish
     from edgespec.bench.measure import Plan
     from edgespec.bench.result import Result
@@ -37,6 +38,7 @@ class _Flags:
 
     target: str | None
     draft: str | None
+    draft_vocab: "DraftVocab"
     arms: str
     suite: str | None
     lang: tuple[str, ...]
@@ -62,6 +64,8 @@ class _Flags:
 @click.group(invoke_without_command=True)
 @click.option("-t", "-m", "--target", metavar="MODEL", help="Model to measure.")
 @click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto.")
+@click.option("--draft-vocab", type=click.Choice(("same", "intersect")), default="same",
+              help="A draft of another vocabulary: refuse, or use what both share.")  # fmt: skip
 @click.option("--drafters", "arms", metavar="NAME,...", default="",
               help="For example none,suffix,auto. Default: all that can be built.")  # fmt: skip
 @click.option("--suite", metavar="NAME,...",
@@ -208,6 +212,7 @@ def _wish(flags: _Flags) -> "Wish":
     return Wish(
         target=flags.target or "",
         draft=None if flags.draft == "off" else flags.draft or "auto",
+        draft_vocab=flags.draft_vocab,
         n_threads=flags.threads,
         # "all" says nothing about where a peer is that was also named with its place.
         peers=tuple(w for w in wished if w.where or w.way or w.name not in located),

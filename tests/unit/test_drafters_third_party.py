@@ -1,27 +1,34 @@
 """Drafters of other distributions: a real one, installed by its metadata into a folder."""
 
 import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from edgespec.cli.main import cli
-from edgespec.core import Draft, Sampling
+from edgespec.core import Draft, Sampling, Steered, Tokens
 from edgespec.doctor import report
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find, names, third_party
-from edgespec.drafters.arms import Free
+from edgespec.drafters.arms import Free, Paid
 from edgespec.drafters.contract import StatelessDrafterContract
-from edgespec.errors import UsageError
+from edgespec.errors import Interrupted, UsageError
 from edgespec.sampling import RequestSampler
-from tests.fakes import tokens_of
-from tests.strangers import SOUND, Install
+from tests.fakes import NumpyLM, tokens_of
+from tests.strangers import MODEL, SOUND, Install
 
 GREEDY = RequestSampler(Sampling(), 8)
 
 
 def inputs() -> DrafterInputs:
     return DrafterInputs(8, lambda token: token == 7)
+
+
+def model_inputs(*faults: int) -> DrafterInputs:
+    return replace(inputs(), session=NumpyLM(8, scale=60.0, faults=faults))
 
 
 def draft_by(body: str) -> str:
@@ -213,3 +220,65 @@ def test_learning_is_passed_on_where_it_is_wanted(install: Install) -> None:
     made.learn(np.zeros(1, np.int32), None)  # type: ignore[attr-defined]
 
     assert made.draft(tokens_of(1), 4, GREEDY) == Draft()
+
+
+def test_stranger_with_a_model_is_an_arm_of_its_kind(install: Install) -> None:
+    install(MODEL, "mine = stranger:Mine")
+    ours = create("model", model_inputs())
+
+    made = create("mine", model_inputs())
+
+    assert isinstance(made, Paid)
+    assert isinstance(made, Steered)
+    assert isinstance(ours, Paid)
+    context = tokens_of(1, 2, 3)
+    assert (made.unread(context), made.note) == (ours.unread(context), "")
+    assert [made.bucket_of(c) for c in (0.1, 0.9)] == [ours.bucket_of(c) for c in (0.1, 0.9)]
+    assert made.draft(context, 4, GREEDY) == ours.draft(context, 4, GREEDY)
+    assert made.draft(context, 4, GREEDY).tokens
+
+
+@pytest.mark.parametrize(
+    ("method", "ask"),
+    [
+        ("read", lambda made, context: made.read(context, 4, GREEDY)),
+        ("unread", lambda made, context: made.unread(context)),
+        ("bucket_of", lambda made, context: made.bucket_of(0.5)),
+        ("draft_while", lambda made, context: made.draft_while(context, 4, GREEDY, None)),
+    ],
+)
+def test_every_call_of_a_stranger_with_a_model_is_guarded(
+    install: Install, method: str, ask: Callable[[Any, Tokens], object]
+) -> None:
+    install(
+        f"{MODEL}    def {method}(self, *any): raise KeyError('lost')\n", "mine = stranger:Mine"
+    )
+    made = create("mine", model_inputs())
+
+    ask(made, tokens_of(1, 2, 3))
+
+    assert getattr(made, "note") == "the drafter 'mine' is off: 'lost' (KeyError)"  # noqa: B009
+    assert made.draft(tokens_of(1, 2, 3), 4, GREEDY) == Draft()
+
+
+def test_note_of_a_stranger_is_its_own_while_it_works(install: Install) -> None:
+    install(MODEL, "mine = stranger:Mine")
+    made = create("mine", model_inputs(0, 1, 2))
+
+    for _ in range(3):
+        made.draft(tokens_of(1, 2, 3), 4, GREEDY)
+
+    assert getattr(made, "note").startswith("the draft model failed 3 times")  # noqa: B009
+
+
+def test_interruption_passes_the_guard(install: Install) -> None:
+    install(
+        draft_by("from edgespec.errors import Interrupted; raise Interrupted"),
+        "last = stranger:Last",
+    )
+    made = create("last", inputs())
+
+    with pytest.raises(Interrupted):
+        made.draft(tokens_of(1, 2), 4, GREEDY)
+
+    assert getattr(made, "note") == ""  # noqa: B009

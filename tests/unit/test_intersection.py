@@ -1,5 +1,6 @@
 """What two vocabularies share, by their headers; the same as llama.cpp's pieces say."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,15 @@ from edgespec.api.files import find_files
 from edgespec.engine.tokenizer import Tokenizer
 from edgespec.errors import IncompatibleDraft
 from edgespec.gguf.header import read_header
+from edgespec.gguf.vocab import TokenList
 from edgespec.models.calibration import texts
 from edgespec.models.intersection import Shared, shared_pieces
 from tests import tinygguf
-from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key
+from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key, u32_key
 from tests.tinygguf import FOREIGN_VOCAB, OTHER_VOCAB, VOCAB
+
+_I32 = 5
+"""GGUF's number for 32-bit integers."""
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +59,45 @@ def test_padding_is_not_shared(folder: Path) -> None:
     assert shared(folder, "padded.gguf").draft_ids.max() < len(FOREIGN_VOCAB)
 
 
-def test_ends_are_paired_by_their_role_where_their_texts_differ(folder: Path) -> None:
-    ended = tinygguf.write_llama(folder / "ended.gguf", eos=VOCAB.id_of("z"))
-    target, draft = read_header(ended), read_header(folder / "foreign.gguf")
+def ending(path: Path, *texts: str, eos: int, eot: int | None = None) -> TokenList:
+    """A byte-pair vocabulary whose texts in angle brackets are control tokens."""
+    items = b"".join(packed_text(text.encode()) for text in texts)
+    types = (tinygguf.CONTROL if text.startswith("<") else tinygguf.NORMAL for text in texts)
+    keys = [
+        text_key("tokenizer.ggml.model", "gpt2"),
+        array_key("tokenizer.ggml.tokens", STRING, len(texts), items),
+        array_key("tokenizer.ggml.token_type", _I32, len(texts), struct.pack("<3i", *types)),
+        u32_key("tokenizer.ggml.eos_token_id", eos),
+    ]
+    if eot is not None:
+        keys.append(u32_key("tokenizer.ggml.eot_token_id", eot))
+    return read_header(RawGguf(keys=(*KEYS, *keys)).write(path)).tokens
 
-    found = shared_pieces(draft.tokens, target.tokens)
 
-    pairs = dict(zip(found.target_ids.tolist(), found.draft_ids.tolist(), strict=True))
-    assert pairs[tinygguf.EOS] == tinygguf.EOS  # they have the same text: that goes first
+def pairs_of(target: TokenList, draft: TokenList) -> dict[int, int]:
+    found = shared_pieces(target, draft)
+    return dict(zip(found.target_ids.tolist(), found.draft_ids.tolist(), strict=True))
+
+
+def test_ends_are_paired_by_their_role_where_their_texts_differ(tmp_path: Path) -> None:
+    target = ending(tmp_path / "t.gguf", "a", "<end>", "<turn>", eos=1, eot=2)
+    draft = ending(tmp_path / "d.gguf", "<over>", "b", "a", eos=0)
+
+    assert pairs_of(target, draft) == {0: 2, 1: 0, 2: 0}
+
+
+def test_ends_are_paired_by_their_text_first(tmp_path: Path) -> None:
+    target = ending(tmp_path / "t.gguf", "a", "<end>", "<over>", eos=1)
+    draft = ending(tmp_path / "d.gguf", "<over>", "<end>", "a", eos=0)
+
+    assert pairs_of(target, draft) == {0: 2, 1: 1, 2: 0}
+
+
+def test_control_token_is_no_text(tmp_path: Path) -> None:
+    target = ending(tmp_path / "t.gguf", "a", "<b>", "<end>", eos=2)
+    draft = ending(tmp_path / "d.gguf", "a", "\u2039b\u203a", "<end>", eos=2)
+
+    assert pairs_of(target, draft) == {0: 0, 2: 2}
 
 
 def test_coverage_counts_tokens_with_a_counterpart(folder: Path) -> None:
