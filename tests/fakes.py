@@ -2,13 +2,13 @@
 always right, always wrong, fixed or random. Deterministic, and independent of the code under test.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from edgespec.core import Branch, Dist, Draft, Row, Sampler, Tokens
 from edgespec.errors import DecodeFailed
-from edgespec.index.retrieve import Retrieved, Retriever
+from edgespec.index.retrieve import Retrieved, Retriever, Said
 
 
 class FakeLogits:
@@ -221,12 +221,19 @@ class ListRetriever(Retriever):
                 if document[i : i + n] == end
             ]
             if ways:
-                width = max(map(len, ways)) + 1
-                rows = np.zeros((len(ways), width), np.uint32)
-                for row, way in zip(rows, ways, strict=True):
-                    row[: len(way)] = np.array(way, np.uint32) + 1
-                return Retrieved(rows, n)
-        return Retrieved(np.empty((0, 0), np.uint32), 0)
+                return Retrieved(_by_vote(ways), n)
+        return Retrieved(iter(()), 0)
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _by_vote(ways: list[list[int]]) -> Iterator[Said]:
+    """The majority at each depth, among those that went that way; the end of a document votes."""
+    while ways:
+        firsts = [way[0] if way else -1 for way in ways]
+        token = max(dict.fromkeys(firsts), key=firsts.count)
+        if token < 0:
+            return
+        yield Said(token, firsts.count(token), len(ways))
+        ways = [way[1:] for way in ways if way and way[0] == token]

@@ -12,15 +12,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from edgespec.index.shard import NOTHING, Found, Shard
+from edgespec.index.shard import NOTHING, Found, Places, Shard
 from edgespec.index.suffix_array import DEPTH, SEPARATOR
 
 LEAST = 3
 """Tokens of a match that say anything: shorter ones occur everywhere."""
 _AHEAD = 63
 """Tokens that are looked at: as many as a pass can check."""
-_NOWHERE = np.empty((0, 0), np.uint32)
-_VOTERS = 32
+_BLOCK = 8
+"""Tokens that are read at once, and all others behind them."""
+_VOTERS = 16
 """Places that are looked at; the reference's 5,000 change no vote but cost a millisecond."""
 
 
@@ -35,12 +36,11 @@ class Said(NamedTuple):
 class Retrieved:
     """What followed the longest match, token by token, read as far as somebody asks."""
 
-    def __init__(self, rows: npt.NDArray[np.uint32], match: int) -> None:
-        """`rows`: what followed at each place, [places, length], as `stored`."""
+    def __init__(self, said: Iterator[Said], match: int) -> None:
         self.match = match
         """Tokens of the context's end that stand there; 0: nowhere."""
         self._known: list[Said] = []
-        self._more = _voted(rows)
+        self._more = said
 
     def __iter__(self) -> Iterator[Said]:
         yield from self._known
@@ -82,12 +82,10 @@ class Retriever:
             one.found = one.shard.longest(end, LEAST, likely)
             one.n_context, one.length = len(context), one.found.length
         best = max((one.found.length for one in self._searched), default=0)
-        if not best:
-            return Retrieved(_NOWHERE, 0)
-        equal = [one for one in self._searched if one.found.length == best]
-        voters = max(1, _VOTERS // len(equal))
-        rows = [one.shard.continuations(one.found, _AHEAD, voters) for one in equal]
-        return Retrieved(np.concatenate(rows), best)
+        equal = [one for one in self._searched if best and one.found.length == best]
+        voters = max(1, _VOTERS // max(1, len(equal)))
+        places = [(one.shard, one.shard.ends(one.found, voters)) for one in equal]
+        return Retrieved(_said(places), best)
 
     def restart(self) -> None:
         """Forget where the last search ended."""
@@ -101,19 +99,45 @@ class Retriever:
         self._searched = []
 
 
-def _voted(rows: npt.NDArray[np.uint32]) -> Iterator[Said]:
-    """The chain of majorities, until the documents of the majority end.
+def _said(places: Sequence[tuple[Shard, Places]]) -> Iterator[Said]:
+    """The chain of majorities, read block by block where it leads."""
+    size = _BLOCK
+    while places:
+        rows = [shard.read(starts, size) for shard, starts in places]
+        rest, n = np.concatenate(rows) if len(rows) > 1 else rows[0], size
+        alive = np.arange(len(rest))
+        while n and len(alive) > 1:
+            column = rest[alive, size - n]
+            token, n_for = majority(column.tolist())
+            if token == SEPARATOR:
+                return
+            yield Said(token - 1, n_for, len(alive))
+            alive = alive[column == token] if n_for < len(alive) else alive
+            n -= 1
+        for token in rest[alive[0], size - n :].tolist() if n else ():
+            if token == SEPARATOR:
+                return
+            yield Said(token - 1, 1, 1)
+        places = _moved(places, alive, size)
+        size = _AHEAD - _BLOCK
 
-    Ties go to the token seen first, so that equal contexts give equal drafts.
-    """
-    while len(rows) > 1 and rows.shape[1]:
-        counts = Counter(rows[:, 0].tolist())
-        token, n = max(counts.items(), key=lambda item: item[1])
-        if token == SEPARATOR:
-            return
-        yield Said(token - 1, n, len(rows))
-        rows = rows[rows[:, 0] == token, 1:] if n < len(rows) else rows[:, 1:]
-    for token in rows[:1].ravel().tolist():
-        if token == SEPARATOR:
-            return
-        yield Said(token - 1, 1, 1)
+
+def _moved(
+    places: Sequence[tuple[Shard, Places]], alive: npt.NDArray[np.intp], by: int
+) -> list[tuple[Shard, Places]]:
+    """Those of the places that are alive, so many tokens later."""
+    moved, first = [], 0
+    for shard, starts in places:
+        mine = alive[(alive >= first) & (alive < first + len(starts))] - first
+        first += len(starts)
+        if len(mine):
+            moved.append((shard, starts[mine] + by))
+    return moved
+
+
+def majority(tokens: Sequence[int]) -> tuple[int, int]:
+    """The token that most say, and how many; ties: the one seen first, so that equal contexts give
+    equal drafts."""
+    if tokens.count(tokens[0]) == len(tokens):
+        return tokens[0], len(tokens)
+    return max(Counter(tokens).items(), key=lambda item: item[1])

@@ -2,8 +2,9 @@
 
 Owns the file's format, its checksum, and searching it. Knows neither texts nor which shards there
 are. Layout: a header of `HEADER` bytes, the tokens (big-endian, so that comparing bytes compares
-sequences), then the suffix array (little-endian); both of 32 bits. Read through a memory map:
-opening costs nothing and a query touches some dozens of pages.
+sequences), the suffix array (little-endian), both of 32 bits, then the first two tokens of every
+64th suffix, by which a search begins near its end. Read through a memory map: opening costs
+nothing and a query touches some dozens of pages.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from edgespec.errors import IndexFault
 from edgespec.index.files import whole
@@ -26,6 +28,13 @@ _VERSION = 1
 _HEAD = struct.Struct("<16sII32s32sQ")  # magic, version, zero, fingerprint, checksum, n tokens
 HEADER = 128
 _WIDTH = 4
+_STRIDE = 64
+_KEY = 8
+"""Bytes of a signpost: two tokens, of which the first 21 bits each are used."""
+
+
+Places = npt.NDArray[np.int64]
+"""Indexes into a shard's tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,10 @@ def write(path: Path, tokens: Stored, fingerprint: bytes) -> None:
 
     Raises: `OSError` when the disk is full or the folder cannot be written.
     """
-    body = [tokens.astype(">u4").data, suffix_array(tokens).astype("<u4", copy=False).data]
+    order = suffix_array(tokens)
+    body = [tokens.astype(">u4").data, order.astype("<u4", copy=False).data]
+    body.append(_signposts(tokens, order).data)
+    del order
     digest = hashlib.sha256()
     for part in body:
         digest.update(part)
@@ -68,6 +80,14 @@ def write(path: Path, tokens: Stored, fingerprint: bytes) -> None:
         file.write(head.ljust(HEADER, b"\0"))
         for part in body:
             file.write(part)
+
+
+def _signposts(tokens: Stored, order: Stored) -> npt.NDArray[np.uint64]:
+    """The first two tokens of every `_STRIDE`th suffix as one number, in order."""
+    at = order[::_STRIDE].astype(np.int64)
+    second = np.where(at + 1 < len(tokens), tokens[np.minimum(at + 1, len(tokens) - 1)], 0)
+    found: npt.NDArray[np.uint64] = (tokens[at].astype("<u8") << 32) | second.astype("<u8")
+    return found
 
 
 def fingerprint_of(path: Path) -> bytes:
@@ -97,9 +117,11 @@ class Shard:
         view = memoryview(self._map)
         end = HEADER + _WIDTH * self._n
         # A search is a few dozen comparisons: `bytes` of a map cost a tenth of numpy's.
-        self._suffixes = np.frombuffer(view[end:], "<u4")
-        self._slots = view[end:].cast("I") if np.little_endian else self._suffixes
+        slots = view[end : end + _WIDTH * self._n]
+        self._suffixes = np.frombuffer(slots, "<u4")
+        self._slots = slots.cast("I") if np.little_endian else self._suffixes
         self._tokens = np.frombuffer(view[HEADER:end], ">u4")
+        self._signposts = np.frombuffer(view[end + _WIDTH * self._n :], "<u8")
 
     def __len__(self) -> int:
         """Tokens, separators included."""
@@ -143,7 +165,7 @@ class Shard:
     def _first(self, context: bytes, length: int) -> int | None:
         """The first slot that begins with the last `length` tokens of `context`."""
         pattern = _last(context, length)
-        low, high = 0, self._n
+        low, high = self._range(pattern)
         data, slots, n_bytes = self._map, self._slots, len(pattern)
         while low < high:
             middle = (low + high) >> 1
@@ -153,6 +175,15 @@ class Shard:
             else:
                 high = middle
         return low if low < self._n and self._at(low, n_bytes) == pattern else None
+
+    def _range(self, pattern: bytes) -> tuple[int, int]:
+        """Slots among which the first one that begins with `pattern` is, if any does."""
+        if len(pattern) < _KEY:
+            return 0, self._n
+        key = np.uint64(int.from_bytes(pattern[:_KEY], "big"))
+        low = int(self._signposts.searchsorted(key, "left"))
+        high = int(self._signposts.searchsorted(key, "right"))
+        return max(0, low - 1) * _STRIDE, min(high * _STRIDE, self._n)
 
     def _at(self, slot: int, n_bytes: int) -> bytes:
         start = HEADER + _WIDTH * self._slots[slot]
@@ -172,12 +203,15 @@ class Shard:
                 high = middle
         return low
 
-    def continuations(self, found: Found, k: int, most: int) -> Stored:
-        """What followed at up to `most` of the places, [places, k]: stored ids, `SEPARATOR` where
-        a document ended, and behind it nothing to rely on."""
+    def ends(self, found: Found, most: int) -> Places:
+        """Where up to `most` of the places end, spread evenly over all."""
         n_places = min(found.count, most)
         slots = found.first + np.arange(n_places) * found.count // n_places
-        starts = self._suffixes[slots].astype(np.int64) + found.length
+        return self._suffixes[slots].astype(np.int64) + found.length
+
+    def read(self, starts: Places, k: int) -> Stored:
+        """k tokens from each of `starts` on, [places, k]: stored ids, `SEPARATOR` where a document
+        ended, and behind it nothing to rely on."""
         at = starts[:, None] + np.arange(k)
         rows: Stored = self._tokens[np.minimum(at, self._n - 1)].astype(np.uint32)
         rows[at >= self._n] = SEPARATOR
@@ -201,7 +235,7 @@ class Shard:
 
     def close(self) -> None:
         """Free the map; idempotent."""
-        del self._slots, self._suffixes, self._tokens
+        del self._slots, self._suffixes, self._tokens, self._signposts
         self._map.close()
 
 
@@ -219,7 +253,7 @@ def _checked(path: Path, head: bytes, size_bytes: int, fingerprint: bytes) -> in
         raise IndexFault(f"{path.name} has version {version} of the format, not {_VERSION}")
     if own != fingerprint:
         raise IndexFault(f"{path.name} was built for another vocabulary")
-    needed = HEADER + 2 * _WIDTH * n
+    needed = HEADER + 2 * _WIDTH * n + _KEY * -(-n // _STRIDE)
     if size_bytes != needed:
         raise IndexFault(
             f"{path.name} has {size_bytes:,} bytes, but must have {needed:,}",

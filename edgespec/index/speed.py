@@ -18,6 +18,8 @@ from edgespec.index.suffix_array import DEPTH, Stored
 
 _FINGERPRINT = bytes(32)
 _N_QUERIES = 2000
+_READ = 8
+"""Tokens of each answer that are read: as many as a controller mostly looks at."""
 _VOCABULARY = 150_000
 _ZIPF = 1.25
 """Tokens are about as unevenly distributed as those of source code."""
@@ -88,7 +90,7 @@ def _seconds(found: Retriever, contexts: list[Tokens]) -> float:
         began_s = process_time()
         for context in contexts:
             found.restart()
-            found.retrieve(context).tokens(16)
+            found.retrieve(context).tokens(_READ)
         took_s = process_time() - began_s
     return took_s / len(contexts)
 
@@ -99,7 +101,7 @@ def _seconds_of_next(found: Retriever, contexts: list[Tokens]) -> float:
         found.restart()
         found.retrieve(context[:DEPTH])
         began_s = process_time()
-        found.retrieve(context).tokens(16)
+        found.retrieve(context).tokens(_READ)
         took_s += process_time() - began_s
     return took_s / len(contexts)
 

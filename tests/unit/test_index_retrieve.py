@@ -1,6 +1,7 @@
 """What is retrieved for a context, over several shards and many places."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from edgespec.core import Tokens
 from edgespec.index import shard
 from edgespec.index.retrieve import Retriever, Said
 from edgespec.index.shard import Shard
+from edgespec.index.suffix_array import DEPTH
+from tests.fakes import ListRetriever
 
 FINGERPRINT = bytes(32)
 Make = Callable[..., Retriever]
@@ -93,3 +96,25 @@ def test_search_goes_on_as_if_it_were_the_first(retriever: Make) -> None:
 def _read(retriever: Retriever, context: Tokens) -> tuple[int, list[Said]]:
     found = retriever.retrieve(context)
     return found.match, list(found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_answer_is_that_of_a_search_by_hand(retriever: Make, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_words = int(rng.integers(2, 6))
+    documents = [rng.integers(0, n_words, int(rng.integers(5, 400))).tolist() for _ in range(4)]
+    whole = np.concatenate([rng.integers(0, n_words, 30), documents[0][:200]]).astype(np.int32)
+    made = retriever(documents)
+
+    for n in rng.integers(3, len(whole), 40):
+        found, by_hand = made.retrieve(whole[:n]), ListRetriever(*documents).retrieve(whole[:n])
+
+        assert found.match == min(by_hand.match, DEPTH)
+        if found.match == by_hand.match and len(list(by_hand)[:1]):
+            mine, theirs = list(islice(found, 40)), list(islice(by_hand, 40))
+            if mine and theirs[0].n_of <= 16:  # every place has its vote
+                assert [(said.n_for, said.n_of) for said in mine[:1]] == [
+                    (said.n_for, said.n_of) for said in theirs[:1]
+                ]
+            if theirs[0].n_of == 1:
+                assert mine == theirs
