@@ -100,7 +100,7 @@ class SharedVocab:
         """`n_target`: width of the target's logits."""
         self._target, self._draft = target, draft
         self._shared = shared
-        self._n_target = n_target
+        self._row = np.full(n_target, -np.inf, np.float32)
         self._blocks: list[_Block] = []
         """The beginning of the context, tokenised for good."""
         self._read: Tokens = _EMPTY
@@ -135,10 +135,11 @@ class SharedVocab:
         return not decoder.getstate()[0]
 
     def row(self, row: Row) -> Row:
-        """The logits of shared tokens; all others are impossible."""
-        translated = np.full(self._n_target, -np.inf, np.float32)
-        translated[self._shared.target_ids] = row[self._shared.draft_ids]
-        return translated
+        """The logits of shared tokens; all others are impossible. Read-only, until the next."""
+        self._row[self._shared.target_ids] = row[self._shared.draft_ids]
+        shown = self._row.view()
+        shown.flags.writeable = False
+        return shown
 
     def token(self, token: int) -> int | None:
         """The counterpart."""
