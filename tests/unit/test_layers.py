@@ -24,7 +24,10 @@ LAYERS = (
     ("bench",),
     ("replay",),
     ("profile",),
-    ("curve", "doctor",),
+    (
+        "curve",
+        "doctor",
+    ),
     ("proof",),
     ("tui",),
     ("cli",),
