@@ -24,6 +24,12 @@ from edgespec.history.library import Library
 from tests.scripted import ScriptedLM
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that write into the current folder find one of their own."""
+    monkeypatch.chdir(tmp_path)
+
+
 def controller_after(*messages: str) -> ChatController:
     controller = ChatController()
     controller.attach(ScriptedLM(["First **raw**.", "Second."]))
