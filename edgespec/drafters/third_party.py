@@ -71,7 +71,7 @@ def find(name: str, taken: Container[str]) -> "DrafterClass | None":
     point = next(point for point in _points() if point.name == name)
     try:
         found = point.load()
-    except Exception as fault:  # a stranger's module may raise anything
+    except (Exception, SystemExit) as fault:  # a stranger's module may raise anything
         _log.debug("the drafter %r cannot be imported", name, exc_info=fault)
         raise _unusable(point, f"cannot be imported: {told(fault)}") from fault
     if not callable(found):

@@ -113,14 +113,21 @@ def test_outlook_that_names_no_bucket_costs_the_arm(install: Install) -> None:
     assert made.draft(tokens_of(1, 2), 4, GREEDY) == Draft()
 
 
-def test_drafter_that_cannot_be_imported_says_so(install: Install) -> None:
-    install("import nothing_of_this_name", "last = stranger:Last")
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("import nothing_of_this_name", "No module named"),
+        ("raise SystemExit('not today')", "not today"),
+    ],
+)
+def test_drafter_that_cannot_be_imported_says_so(install: Install, source: str, why: str) -> None:
+    install(source, "last = stranger:Last")
 
     with pytest.raises(UsageError) as error:
         find("last")
 
     assert error.value.message.startswith(
-        "the drafter 'last' of stranger 1.2 cannot be imported: No module named"
+        f"the drafter 'last' of stranger 1.2 cannot be imported: {why}"
     )
     assert error.value.hint.startswith("update or uninstall stranger")
 
