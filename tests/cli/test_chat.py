@@ -172,12 +172,14 @@ def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
     (tmp_path / "chat.jinja").write_text("{{ messages }}")
     flags = ["--draft", str(draft), "--drafter", "suffix+model", "-c", "512", "--threads", "3"]
     flags += ["--template", str(tmp_path / "chat.jinja"), "--index", "notes"]
+    flags += ["--draft-vocab", "intersect"]
     CliRunner().invoke(cli, ["-t", gguf, "-p", "Hi", *flags], obj=Doors(load=load))
 
     del asked["progress"]
     assert asked == {
         "target": Path(gguf),
         "draft": draft,
+        "draft_vocab": "intersect",
         "drafter": "suffix+model",
         "n_ctx": 512,
         "n_threads": 3,
