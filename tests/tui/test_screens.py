@@ -1,6 +1,7 @@
 """The screens over the chat: models, chats, parameters, plan, log, why, the full context."""
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -165,8 +166,28 @@ def test_failed_download_says_why_and_leaves_the_choice() -> None:
             await choose(stage)
             await stage.until_shown("error: no route to the hub")
 
-            assert "check the connection" in stage.text()
+            await stage.until_shown("check the connection")  # the box grows a frame later
             assert stage.app.screen.query_one("#targets", DataTable).row_count == 4
+
+    played(scenario)
+
+
+def test_failed_download_leaves_what_was_typed() -> None:
+    pull = FakePull(error=DownloadError("no route to the hub"))
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=FakeShelf())
+        chat.attach(ScriptedLM(["Hello."]))
+        async with staged(chat=chat, models=models(pull)) as stage:
+            stage.prompt.text = "A long message,\nnot sent yet."
+            await stage.pilot.press("f2")
+            await choose(stage)
+            await stage.until_shown("error: no route to the hub")
+            await stage.pilot.press("escape")
+            await stage.pilot.press("escape")
+
+            await stage.until(lambda: stage.app.focused is stage.prompt)
+            assert stage.prompt.text == "A long message,\nnot sent yet."
 
     played(scenario)
 
@@ -178,7 +199,7 @@ def test_download_shows_bytes_rate_and_rest() -> None:
 
     fetch = stock.start(CATALOGUE.models["good"])
     while not fetch.is_done:
-        pass
+        time.sleep(0.001)
 
     from edgespec.tui.glyphs import UNICODE
     from edgespec.tui.lines import fetching
