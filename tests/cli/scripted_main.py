@@ -7,6 +7,7 @@ stream there until it is cancelled. SCRIPT_LOAD makes loading end at 40 %: "fail
 
 import atexit
 import os
+import signal
 import threading
 from collections.abc import Callable
 
@@ -15,6 +16,8 @@ from edgespec.cli.main import main
 from edgespec.errors import DoesNotFit
 from tests.scripted import Script, ScriptedLM
 
+# Started in the background by a shell without jobs, a process ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 _hold_at = os.environ.get("SCRIPT_HOLD_AT")
 _script = Script(
     os.environ.get("SCRIPT_TEXT", ""),
