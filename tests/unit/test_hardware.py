@@ -12,11 +12,11 @@ from edgespec.hardware.types import Device, Unknown
 
 WHOLE = (64 * GIB, 48 * GIB)
 V2 = {
-    "/proc/self/cgroup": "0::/work/box\n",
+    "/proc/self/cgroup": "0::/user.slice/box\n",
     "/proc/self/mountinfo": "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-    "/sys/fs/cgroup/work/box/memory.max": f"{8 * GIB}\n",
-    "/sys/fs/cgroup/work/box/memory.current": f"{5 * GIB}\n",
-    "/sys/fs/cgroup/work/box/memory.stat": (
+    "/sys/fs/cgroup/user.slice/box/memory.max": f"{8 * GIB}\n",
+    "/sys/fs/cgroup/user.slice/box/memory.current": f"{5 * GIB}\n",
+    "/sys/fs/cgroup/user.slice/box/memory.stat": (
         f"anon {2 * GIB}\ninactive_file {GIB}\nactive_file {2 * GIB}\n"
     ),
 }
@@ -53,8 +53,8 @@ def test_memory_knows_the_older_control_groups_and_their_absence_of_a_limit() ->
 
 def test_memory_is_limited_by_a_group_above() -> None:
     texts = V2 | {
-        "/sys/fs/cgroup/work/memory.max": f"{GIB}\n",
-        "/sys/fs/cgroup/work/memory.current": "0\n",
+        "/sys/fs/cgroup/user.slice/memory.max": f"{GIB}\n",
+        "/sys/fs/cgroup/user.slice/memory.current": "0\n",
     }
 
     memory = read_memory(texts.get, lambda: WHOLE, -1)
@@ -72,7 +72,7 @@ def test_memory_is_limited_by_the_address_space() -> None:
 
 
 def test_full_group_leaves_nothing_and_no_less() -> None:
-    texts = V2 | {"/sys/fs/cgroup/work/box/memory.current": f"{20 * GIB}\n"}
+    texts = V2 | {"/sys/fs/cgroup/user.slice/box/memory.current": f"{20 * GIB}\n"}
 
     assert read_memory(texts.get, lambda: WHOLE, -1).available_bytes == 0
 
