@@ -49,8 +49,8 @@ class Engine:
     memory: AnswerMemory
     plain: PlainSpeed
     drafting: Drafting
-    learn: Learn | None
-    """Keeps complete answers; None: nobody wants that."""
+    learn: Learn
+    """Told of complete answers that may be kept."""
     lock: threading.RLock
     """Guards who may set the interrupt: the running answer only. A signal handler may cancel while
     its own thread does."""
@@ -155,7 +155,7 @@ class Answer:
                 self._engine.interrupt.clear()
         self._end(emit, reason)
         emit(Done(self.stats))
-        if self._engine.learn is not None and reason in ("stop", "length"):
+        if self._options.learn and reason in ("stop", "length"):
             self._engine.learn(self._text.text, self._text.answer_tokens)
 
     def _end(self, emit: Emit, reason: FinishReason) -> None:

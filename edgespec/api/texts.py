@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 from edgespec.engine.vocab import LlamaVocab
 from edgespec.errors import IndexFault, UsageError
@@ -50,15 +50,18 @@ def open_index(
     return found
 
 
-def learner(header: GgufHeader) -> Learn | None:
-    """Keeps complete answers, where the user has switched that on."""
-    if not learned.is_learning():
-        return None
-    vocabulary = vocabulary_of(header)
+def learner(header: GgufHeader) -> Learn:
+    """Keeps complete answers, as long as the user wants that: asked with every answer."""
+
+    @cache
+    def vocabulary() -> str:
+        return vocabulary_of(header)
 
     def learn(text: str, tokens: tuple[int, ...]) -> None:
+        if not learned.is_learning():
+            return
         try:
-            learned.learn(text, tokens, vocabulary)
+            learned.learn(text, tokens, vocabulary())
         except IndexFault as fault:  # an answer never fails for it
             _log.warning("the answer was not learned: %s", fault.message)
 

@@ -102,6 +102,9 @@ class Options:
     logprobs: int | None = None
     """Report the log-probability of every token, and of this many likeliest ones beside it, under
     the model's own law: before sampling shapes it. None: report none."""
+    learn: bool = False
+    """Keep the complete answer as a source of later drafts, if the user has switched that on
+    (`edgespec index learn on`)."""
     raw: bool = False
     """The prompt is a plain text to continue: no chat template, control tokens parsed."""
 

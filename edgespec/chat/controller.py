@@ -240,7 +240,7 @@ class ChatController:
         self._run = Run(
             turn,
             self.conversation.window(turn),
-            self.options,
+            replace(self.options, learn=not self.conversation.is_private),
             self.chats.record(turn),
             self.chats.journal,
             self.shelf.larger_context if self.shelf is not None else (lambda needed: None),

@@ -123,6 +123,7 @@ class Flags:
             grammar=_text_of(self.grammar),
             json_schema=_text_of(self.json_schema),
             logprobs=self.logprobs,
+            learn=not self.private,
             raw=self.raw,
         )
 

@@ -10,6 +10,8 @@ from edgespec.index.store import Index, index_dir, told
 
 NAME = "learned"
 _SWITCH = "learn-on"
+_WAIT_S = 1.0
+"""The next answer waits meanwhile."""
 _LEAST_TOKENS = 16
 """A shorter answer is not worth a document."""
 
@@ -40,5 +42,5 @@ def learn(text: str, ids: tuple[int, ...], fingerprint: str) -> bool:
         return False
     now = datetime.now().isoformat(timespec="microseconds")
     answer = Document(f"answer of {now}", text, ids, fingerprint)
-    Index(NAME).add([answer], drops_oldest=True)
+    Index(NAME, wait_s=_WAIT_S).add([answer], drops_oldest=True)
     return True

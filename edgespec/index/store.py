@@ -52,13 +52,17 @@ def names() -> tuple[str, ...]:
 class Index:
     """A named index. Every change holds a lock; readers need none, since files never change."""
 
-    def __init__(self, name: str) -> None:
-        """Opens nothing. Raises: `UsageError` for a name that is no file name."""
+    def __init__(self, name: str, *, wait_s: float = _WAIT_S) -> None:
+        """Opens nothing; a change waits so long for another process's.
+
+        Raises: `UsageError` for a name that is no file name.
+        """
         if not name or not all(c.isalnum() or c in "-_." for c in name) or name.startswith("."):
             raise UsageError(
                 f"{name!r} cannot name an index", hint="take letters, digits, '-', '_' and '.'"
             )
         self.name = name
+        self._wait_s = wait_s
         self.folder = index_dir() / name
 
     @property
@@ -189,10 +193,11 @@ class Index:
             owned_folder(self.folder)
             lock = FileLock(index_dir() / f".{self.name}.lock", mode=0o600)
             try:
-                lock.acquire(timeout=_WAIT_S)
+                lock.acquire(timeout=self._wait_s)
             except Timeout as error:
                 raise IndexFault(
-                    f"another process has been changing the index {self.name!r} for {_WAIT_S:.0f} s"
+                    f"another process has been changing the index {self.name!r} for"
+                    f" {self._wait_s:.0f} s"
                 ) from error
             try:
                 yield

@@ -88,15 +88,16 @@ def test_asking_for_the_index_without_one_says_how_to_make_it(files: dict[str, P
     assert error.value.hint == "edgespec index add PATH makes one"
 
 
-def test_answers_are_learned_only_where_that_is_wanted(
+def test_answers_are_learned_where_both_the_user_and_the_request_want_it(
     loaded: Callable[..., LoadedModel],
 ) -> None:
-    loaded().complete(PROMPT, options(40))
+    model = loaded()
+    model.complete(PROMPT, options(40, learn=True))
+    switch_learning(is_on=True)
+    model.complete(PROMPT, options(40))
     assert not Index(NAME).exists
 
-    switch_learning(is_on=True)
-    model = loaded()
-    reply = model.complete(PROMPT, options(40))
+    reply = model.complete(PROMPT, options(40, learn=True))
     model.close()
 
     (segment,) = Index(NAME).manifest.segments
@@ -107,11 +108,24 @@ def test_answers_are_learned_only_where_that_is_wanted(
     assert again.stats.accepted > 20
 
 
+def test_nothing_more_is_learned_once_it_is_switched_off(
+    loaded: Callable[..., LoadedModel],
+) -> None:
+    switch_learning(is_on=True)
+    model = loaded()
+
+    switch_learning(is_on=False)
+    model.complete(PROMPT, options(40, learn=True))
+    model.close()
+
+    assert not Index(NAME).exists
+
+
 def test_cancelled_answer_is_not_learned(loaded: Callable[..., LoadedModel]) -> None:
     switch_learning(is_on=True)
     model = loaded()
 
-    with model.chat(PROMPT, options(60)) as stream:
+    with model.chat(PROMPT, options(60, learn=True)) as stream:
         for event in stream:
             if event.kind == "round" and event.stats.generated_tokens > 30:
                 break

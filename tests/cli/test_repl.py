@@ -225,10 +225,21 @@ def test_line_chat_resumes_a_chat_by_the_beginning_of_its_id(gguf: str) -> None:
 
 
 def test_private_line_chat_leaves_nothing(gguf: str) -> None:
-    result = talk(gguf, "secret\n", ScriptedLM(), "--private")
+    lm = ScriptedLM()
+
+    result = talk(gguf, "secret\n", lm, "--private")
 
     assert "this chat is private: nothing of it is saved" in result.stderr
     assert not history_path().exists()
+    assert not lm.requests[0].options.learn
+
+
+def test_answers_of_a_saved_chat_may_be_learned(gguf: str) -> None:
+    lm = ScriptedLM()
+
+    talk(gguf, "hello\n", lm)
+
+    assert lm.requests[0].options.learn
 
 
 @pytest.mark.parametrize(

@@ -313,11 +313,12 @@ def test_removed_turn_leaves_the_disk_and_undo_brings_it_back(start: Start) -> N
 
 
 def test_private_chat_leaves_nothing_and_can_be_saved_after_all(start: Start) -> None:
-    chat, _ = start("One.")
+    chat, model = start("One.")
     chat.clear(is_private=True)
     chat.send("secret")
     followed(chat)
     listed = chat.chats.all()
+    assert not model.requests[0].options.learn
 
     said = chat.chats.save()
 
