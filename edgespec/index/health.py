@@ -1,6 +1,7 @@
 """Whether an index is what was written: every byte is read, and damaged shards are thrown away."""
 
 from contextlib import suppress
+from pathlib import Path
 
 from edgespec.errors import IndexFault
 from edgespec.index.shard import Shard, fingerprint_of
@@ -18,12 +19,8 @@ def verify(index: Index) -> list[str]:
                 found.append(f"{segment.texts} does not hold the documents that it should")
         except IndexFault as fault:
             found.append(fault.message)
-        for path in sorted(index.folder.glob(f"{segment.number:06}-*.shard")):
-            try:
-                with Shard(path, fingerprint_of(path)) as opened:
-                    opened.verify()
-            except IndexFault as fault:
-                found.append(fault.message)
+        shards = sorted(index.folder.glob(f"{segment.number:06}-*.shard"))
+        found += filter(None, map(_fault_of, shards))
     return found
 
 
@@ -32,11 +29,18 @@ def mend(index: Index) -> int:
     n = 0
     with index.locked():
         for path in sorted(index.folder.glob("*.shard")):
-            try:
-                with Shard(path, fingerprint_of(path)) as opened:
-                    opened.verify()
-            except IndexFault:
+            if _fault_of(path):
                 with suppress(OSError):
                     path.unlink()
                     n += 1
     return n
+
+
+def _fault_of(path: Path) -> str:
+    """What is wrong with a shard, read to its end; empty: nothing."""
+    try:
+        with Shard(path, fingerprint_of(path)) as opened:
+            opened.verify()
+    except IndexFault as fault:
+        return fault.message
+    return ""

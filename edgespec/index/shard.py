@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -91,12 +91,13 @@ def _signposts(tokens: Stored, order: Stored) -> npt.NDArray[np.uint64]:
 
 
 def fingerprint_of(path: Path) -> bytes:
-    """The vocabulary that a shard was built for. Raises: `IndexFault`, `OSError`."""
-    with path.open("rb") as file:
-        head = file.read(HEADER)
-    if len(head) < HEADER or not head.startswith(_MAGIC):
-        raise IndexFault(f"{path.name} is not a shard of an index")
-    found: bytes = _HEAD.unpack_from(head)[3]
+    """The vocabulary that a shard was built for. Raises: `IndexFault`."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEADER)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    found: bytes = _unpacked(path, head)[3]
     return found
 
 
@@ -113,7 +114,7 @@ class Shard:
                 self._n = _checked(path, head, size, fingerprint)
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
-            raise IndexFault(f"{path.name} cannot be read: {error.strerror or error}") from error
+            raise _unreadable(path, error) from error
         view = memoryview(self._map)
         end = HEADER + _WIDTH * self._n
         # A search is a few dozen comparisons: `bytes` of a map cost a tenth of numpy's.
@@ -244,11 +245,20 @@ def _last(context: bytes, length: int) -> bytes:
     return context[len(context) - _WIDTH * length :]
 
 
-def _checked(path: Path, head: bytes, size_bytes: int, fingerprint: bytes) -> int:
-    """The number of tokens. Raises: `IndexFault`."""
+def _unreadable(path: Path, error: OSError) -> IndexFault:
+    return IndexFault(f"{path.name} cannot be read: {error.strerror or error}")
+
+
+def _unpacked(path: Path, head: bytes) -> tuple[Any, ...]:
+    """The fields of `_HEAD`. Raises: `IndexFault`."""
     if len(head) < HEADER or not head.startswith(_MAGIC):
         raise IndexFault(f"{path.name} is not a shard of an index")
-    _, version, _, own, _, n = _HEAD.unpack_from(head)
+    return _HEAD.unpack_from(head)
+
+
+def _checked(path: Path, head: bytes, size_bytes: int, fingerprint: bytes) -> int:
+    """The number of tokens. Raises: `IndexFault`."""
+    _, version, _, own, _, n = _unpacked(path, head)
     if version != _VERSION:
         raise IndexFault(f"{path.name} has version {version} of the format, not {_VERSION}")
     if own != fingerprint:

@@ -119,9 +119,8 @@ class Index:
 
     def remove(self) -> int:
         """Delete the index. Returns: the bytes it took. Raises: `IndexFault`."""
-        with self._changing():
+        with self.locked():  # also one whose manifest is damaged
             size = self.size_bytes
-        with told(self.folder):
             shutil.rmtree(self.folder)
         return size
 

@@ -151,3 +151,8 @@ def test_full_disk_leaves_the_old_shard(tmp_path: Path) -> None:
         shard.write(path, shard.stored([[9, 9]]), FINGERPRINT)
 
     assert path.read_bytes() == before
+
+
+def test_fingerprint_of_a_shard_that_went_says_so(tmp_path: Path) -> None:
+    with pytest.raises(IndexFault, match=r"gone\.shard cannot be read: No such file"):
+        shard.fingerprint_of(tmp_path / "gone.shard")

@@ -188,6 +188,16 @@ def test_removed_index_leaves_nothing(home: Path) -> None:
     assert names() == ()
 
 
+def test_damaged_index_can_be_removed(home: Path) -> None:
+    index = notes("only this")
+    (index.folder / "manifest.json").write_text("{")
+
+    size = index.remove()
+
+    assert size > 0
+    assert not index.folder.exists()
+
+
 def test_index_of_another_name_is_told_with_those_that_there_are() -> None:
     notes("x y z")
 
