@@ -25,7 +25,7 @@ def as_history_error(error: sqlite3.Error | OSError, path: Path) -> HistoryError
             hint="let EDGESPEC_HOME name a folder of yours",
         )
     kind = _kind(error)
-    if kind in _LOCKED:
+    if is_locked(error):
         return HistoryError(
             "the history is locked: another program is writing to it",
             hint=f"close what has {path} open",
@@ -45,6 +45,11 @@ def as_history_error(error: sqlite3.Error | OSError, path: Path) -> HistoryError
             hint="the next start sets it aside and begins a new one",
         )
     return HistoryError(f"the history, {path}, gave an error: {error}")
+
+
+def is_locked(error: sqlite3.Error) -> bool:
+    """Whether another program is writing to the file."""
+    return _kind(error) in _LOCKED
 
 
 def is_no_access(error: sqlite3.Error) -> bool:

@@ -8,9 +8,12 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic, sleep
 
 from edgespec.errors import HistoryError
+from edgespec.history.damage import is_locked
 
+_RETRY_S = 0.01
 APPLICATION_ID = 0x65647370
 """"edsp": tells our file from any other SQLite file."""
 
@@ -50,7 +53,7 @@ def migrate(
         version = _version(connection, path, len(migrations))
     if version == len(migrations):
         return None
-    connection.execute("PRAGMA journal_mode = WAL")
+    write_ahead(connection)
     kept = None
     with _Transaction(connection, "IMMEDIATE"):
         version = _version(connection, path, len(migrations))  # another process may have done it
@@ -62,6 +65,24 @@ def migrate(
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
     return kept
+
+
+def write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch the file to write-ahead logging, which is for good. Raises: `sqlite3.Error`.
+
+    SQLite itself does not wait here for others, as it does elsewhere: two that open a new file at
+    once would meet.
+    """
+    (busy_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    until_s = monotonic() + busy_ms / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_locked(error) or monotonic() >= until_s:
+                raise
+        sleep(_RETRY_S)
 
 
 def _version(connection: sqlite3.Connection, path: Path, known: int) -> int:

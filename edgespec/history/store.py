@@ -14,9 +14,14 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from edgespec.errors import HistoryError
-from edgespec.history.damage import as_history_error, is_damage, is_no_access, set_aside
+from edgespec.history.damage import (
+    as_history_error,
+    is_damage,
+    is_no_access,
+    set_aside,
+)
 from edgespec.history.records import ChatRecord, ChatSummary, Hit, SavedChat, TurnRecord
-from edgespec.history.schema import MIGRATIONS, migrate
+from edgespec.history.schema import MIGRATIONS, migrate, write_ahead
 from edgespec.history.search import contains, excerpt, indexed, query
 from edgespec.text.turns import encodable
 
@@ -79,7 +84,7 @@ class HistoryStore:
         connection = _connected(str(path), busy_s)
         try:
             kept = migrate(connection, path, migrations)
-            connection.execute("PRAGMA journal_mode = WAL")
+            write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")  # a power cut loses nothing either
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")  # what is deleted is gone

@@ -1,6 +1,7 @@
 import os
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,20 @@ def test_merge_keeps_the_newer_of_two(path: Path) -> None:
     assert n_taken == 1
     assert [t.text for t in store.chat("chat2345").turns] == ["long answer", "cut no more"]
     store.close()
+
+
+def test_file_that_several_open_at_once_is_opened_by_all(tmp_path: Path) -> None:
+    for attempt in range(60):  # without waiting, 1 in 40 met
+        path = tmp_path / str(attempt) / "history.db"
+        start = threading.Barrier(4)
+
+        def opened(path: Path = path, start: threading.Barrier = start) -> None:
+            start.wait()
+            HistoryStore.open(path).close()
+
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(opened) for _ in range(4)]:
+                done.result()
 
 
 def test_two_processes_write_at_once(path: Path) -> None:
