@@ -77,7 +77,7 @@ def speculate(
         budget = min(end - n, target.max_logits) - 1  # one token is always the target's own
         choice = controller.choose(context.tokens, budget)
         drafter = drafters[choice.drafter]
-        draft = legal(_drafted(drafter, choice, context.tokens, sampler), sampler.constraint, n)
+        draft = legal(drafted(drafter, choice, context.tokens, sampler), sampler.constraint, n)
         drafted_s = perf_counter()
 
         tokens = context.followed_by(draft.tokens)
@@ -120,7 +120,8 @@ def speculate(
     return _reason(context, request, end)
 
 
-def _drafted(drafter: Drafter, choice: Choice, context: Tokens, sampler: Sampler) -> Draft:
+def drafted(drafter: Drafter, choice: Choice, context: Tokens, sampler: Sampler) -> Draft:
+    """What the drafter says to a controller's choice; empty where it was to read only."""
     if choice.n_read:
         assert isinstance(drafter, Steered), drafter
         drafter.read(context, choice.n_read, sampler)

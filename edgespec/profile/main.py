@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from edgespec.bench.engine import AUTO, PLAIN
 from edgespec.bench.revive import plain as plain_json
 from edgespec.bench.rig import Rig
 from edgespec.core import Controller, Drafter, LearnsFromTarget, Sampling, Tokens
@@ -18,8 +19,6 @@ from edgespec.profile.passages import Passage
 from edgespec.profile.walk import Walk, walk
 from edgespec.sampling import RequestSampler
 
-PLAIN = "none"
-AUTO = "auto"
 _LENGTHS = (None, 3, 7, 15, 31)
 """Draft lengths to try where that costs no model's time; None: as the controller chooses."""
 _WORTH = 1.03

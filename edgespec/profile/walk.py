@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from edgespec.control import LONGEST
-from edgespec.core import Choice, Controller, Draft, Drafter, Sampler, Steered, Tokens
+from edgespec.core import Controller, Draft, Drafter, Sampler, Tokens
 from edgespec.costs import RowCosts
+from edgespec.decode import drafted
 from edgespec.events import Step
 
 HOST_S = 0.0006
@@ -73,7 +74,7 @@ def walk(
         choice = controller.choose(tokens[:at], min(LONGEST, len(tokens) - at - 1))
         drafter = drafters[choice.drafter]
         began_s = clock()
-        draft = _drafted(drafter, choice, tokens[:at], sampler)
+        draft = drafted(drafter, choice, tokens[:at], sampler)
         draft_s = clock() - began_s
         step = _step(drafter.name, draft, tokens, at, draft_s, costs)
         controller.observe(step)
@@ -89,18 +90,6 @@ def walk(
         )
         at += n
     return found
-
-
-def _drafted(drafter: Drafter, choice: Choice, context: Tokens, sampler: Sampler) -> Draft:
-    """As the loop asks for a draft."""
-    if choice.n_read:
-        assert isinstance(drafter, Steered), drafter
-        drafter.read(context, choice.n_read, sampler)
-        return Draft()
-    if choice.steering is not None:
-        assert isinstance(drafter, Steered), drafter
-        return drafter.draft_while(context, choice.k, sampler, choice.steering)
-    return drafter.draft(context, choice.k, sampler)
 
 
 def _step(
