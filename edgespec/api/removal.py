@@ -4,19 +4,18 @@ Ollama's and LM Studio's files are theirs; a blob of the Hugging Face cache goes
 revision that links to it; a hard-linked file loses this name and frees nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import ModelNotFound, UsageError
-from edgespec.models.folders import files_below
+from edgespec.gguf.shards import shard_paths
 from edgespec.models.lmstudio import lmstudio_folders
 from edgespec.models.names import Resolved
 from edgespec.models.ollama import ollama_folders
 from edgespec.models.spec import HubSource, ModelSpec
 from edgespec.store import remove
-from edgespec.store.disk import leftovers, places
-from edgespec.store.job import folder_of
+from edgespec.store.disk import blob_behind, files_of, names_of
 from edgespec.store.pins import pinned
 
 
@@ -49,11 +48,8 @@ def plan_removal(resolved: Resolved) -> Removal:
     Raises: `ModelNotFound` when nothing is here; `UsageError` for the files of others.
     """
     spec = _spec_of(resolved)
-    copies = [path for path in places(spec) if path.is_file()]
-    own = folder_of(spec)
-    outside = [path for path in copies if own not in path.parents] + list(leftovers(spec))
-    doomed = [_judged(path, outside) for path in outside]
-    doomed += [_judged(path, outside) for path in sorted(files_below(own))]
+    going = [path for one in (spec, *spec.shards) for path in files_of(pinned(one))]
+    doomed = [_judged(path, going) for path in going]
     if not doomed:
         raise ModelNotFound(
             f"{spec.id} is not on this machine", hint="`edgespec models` shows which ones are"
@@ -61,15 +57,18 @@ def plan_removal(resolved: Resolved) -> Removal:
     return Removal(spec, tuple(doomed))
 
 
-def carry_out(removal: Removal) -> None:
-    """Delete what was planned. Raises: `ModelNotFound` when it went meanwhile."""
-    remove(removal.spec)
+def carry_out(removal: Removal) -> int:
+    """Delete what was planned. Returns: the bytes that came back.
+
+    Raises: `ModelNotFound` when it went meanwhile.
+    """
+    return remove(removal.spec).freed_bytes
 
 
 def _spec_of(resolved: Resolved) -> ModelSpec:
     model = resolved.model
     if isinstance(model, ModelSpec):
-        return pinned(model)
+        return model
     real = model.absolute()
     for program, folders in (("Ollama", ollama_folders()), ("LM Studio", lmstudio_folders())):
         if any(folder in real.parents for folder in folders):
@@ -83,12 +82,16 @@ def _spec_of(resolved: Resolved) -> ModelSpec:
     )
 
 
-def _cached(path: Path) -> ModelSpec:
-    """A file of the Hugging Face cache as a model: only this revision's name of it is meant."""
-    repo, _, commit, *inside = path.relative_to(paths.hub_cache()).parts
-    name = repo.removeprefix("models--").replace("--", "/", 1)
-    source = HubSource(name, "/".join(inside), commit)
-    return ModelSpec(f"{name}:{path.name}", name, path.name, "", (source,))
+def _cached(first: Path) -> ModelSpec:
+    """A file of the Hugging Face cache, or the first of several, as a model: only this revision's
+    names of them are meant."""
+    found = []
+    for path in shard_paths(first):
+        repo, _, commit, *inside = path.relative_to(paths.hub_cache()).parts
+        name = repo.removeprefix("models--").replace("--", "/", 1)
+        source = HubSource(name, "/".join(inside), commit)
+        found.append(ModelSpec(f"{name}:{path.name}", name, path.name, "", (source,)))
+    return replace(found[0], shards=tuple(found[1:]))
 
 
 def _judged(path: Path, going: list[Path]) -> Doomed:
@@ -101,11 +104,10 @@ def _judged(path: Path, going: list[Path]) -> Doomed:
 
 
 def _link(path: Path, going: list[Path]) -> Doomed:
-    blob = path.resolve()
-    snapshots = next(up for up in path.parents if up.name == "snapshots" or up == up.parent)
-    if blob.parent.name != "blobs" or snapshots.name != "snapshots":
-        return Doomed(path, 0, f"a link: {blob} stays")
-    links = [link for link in files_below(snapshots) if link.resolve() == blob]
+    blob = blob_behind(path)
+    if blob is None:
+        return Doomed(path, 0, f"a link: {path.resolve()} stays")
+    links = names_of(blob)
     staying = [link for link in links if link not in going]
     if staying:
         return Doomed(path, 0, f"{len(staying)} other revisions use the same file, so that stays")

@@ -132,8 +132,7 @@ def models_rm(shared: Shared, /, name: str, dry_run: bool, yes: bool) -> None:
     if not yes and screen.is_err_terminal and not screen.ask(f"Free {freed}?"):
         screen.note("nothing was deleted")
         return
-    carry_out(removal)
-    screen.note(f"{freed} are free again")
+    screen.note(f"{gigabytes(carry_out(removal))} are free again")
 
 
 def _show_removal(screen: Screen, removal: "Removal", verb: str) -> None:

@@ -4,7 +4,6 @@ Never asks the network and never writes into the shared cache, except to remove 
 """
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import ModelNotFound
+from edgespec.models.folders import files_below
 from edgespec.models.spec import HubSource, ModelSpec
 from edgespec.store.job import folder_of, key_of
 from edgespec.store.lock import locked
@@ -88,15 +88,20 @@ def remove(spec: ModelSpec) -> Removed:
 def _removed(spec: ModelSpec) -> Removed:
     own = folder_of(spec)
     with locked(spec, ignore):
-        copies = [path for path in places(spec) if path.is_file()]
-        doomed = [path for path in copies if own not in path.parents] + list(leftovers(spec))
-        freed_bytes = sum(_unlink(path) for path in doomed)
+        files = files_of(spec)
+        freed_bytes = sum(_unlink(path) for path in files)
+        doomed = [path for path in files if own not in path.parents]
         if own.is_dir():
-            inside = [path for path in own.rglob("*") if path.is_file()]
-            freed_bytes += sum(path.stat().st_size for path in inside)
             doomed += [own]
             shutil.rmtree(own)
     return Removed(tuple(doomed), freed_bytes)
+
+
+def files_of(spec: ModelSpec) -> list[Path]:
+    """What `remove` deletes of one file's model, links and notes included."""
+    own = folder_of(spec)
+    copies = [path for path in places(spec) if path.is_file() and own not in path.parents]
+    return [*copies, *leftovers(spec), *sorted(files_below(own))]
 
 
 def places(spec: ModelSpec) -> Iterator[Path]:
@@ -137,21 +142,29 @@ def _in_hub_cache(source: HubSource, *, any_revision: bool) -> Iterator[Path]:
                 yield other / source.file
 
 
+def blob_behind(link: Path) -> Path | None:
+    """The blob of the shared cache that `link` is a name of; None for a link of somebody's own."""
+    blob = link.resolve()
+    snapshots = blob.parent.parent / "snapshots"
+    is_name = snapshots in link.parent.resolve().parents
+    return blob if blob.parent.name == "blobs" and is_name else None
+
+
+def names_of(blob: Path) -> list[Path]:
+    """All links of the shared cache to a blob."""
+    snapshots = blob.parent.parent / "snapshots"
+    return [link for link in files_below(snapshots) if link.resolve() == blob]
+
+
 def _unlink(path: Path) -> int:
     """Delete a file, and the blob behind a link of the shared cache once nothing else links to it.
 
     Gives the bytes that this freed.
     """
-    if not path.is_symlink():
-        size_bytes = path.stat().st_size
+    if path.is_symlink():
+        blob = blob_behind(path)
         path.unlink()
-        return size_bytes
-    blob = path.resolve()
+        return 0 if blob is None or names_of(blob) else _unlink(blob)
+    status = path.stat()
     path.unlink()
-    snapshots = next(up for up in path.parents if up.name == "snapshots" or up == up.parent)
-    links = (Path(top, name) for top, _, names in os.walk(snapshots) for name in names)
-    if blob.parent.name != "blobs" or any(link.resolve() == blob for link in links):
-        return 0
-    size_bytes = blob.stat().st_size
-    blob.unlink()
-    return size_bytes
+    return status.st_size if status.st_nlink == 1 else 0

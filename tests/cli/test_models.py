@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from edgespec import paths
 from edgespec.cli.main import cli
+from edgespec.sizes import gigabytes
 from tests.hub import COMMIT, Fault, LocalHub, serving
 from tests.tinygguf import write_llama
 
@@ -364,6 +365,24 @@ def test_rm_refuses_files_that_are_not_its_own(home: Path, model: bytes, where: 
 
     assert result.exit_code == 2
     assert path.exists()
+
+
+def test_rm_deletes_all_files_of_a_split_model(home: Path, model: bytes) -> None:
+    repo = paths.hub_cache() / f"models--{REPO.replace('/', '--')}"
+    for i in (1, 2):
+        blob = put(repo / "blobs" / f"etag{i}", model)
+        link = repo / "snapshots" / COMMIT / f"tiny-Q8_0-0000{i}-of-00002.gguf"
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(blob)
+
+    shown = run("rm", REPO, "--dry-run")
+    done = run("rm", REPO)
+
+    size = gigabytes(2 * len(model))
+    assert [line.split()[1] for line in shown.stdout.splitlines()] == ["delete", "delete"]
+    assert f"{size} would be free again" in shown.output
+    assert f"{size} are free again" in done.output
+    assert list(repo.rglob("*.gguf")) + list((repo / "blobs").iterdir()) == []
 
 
 def test_rm_of_what_is_not_here_says_so(edgespec_home: Path, model: bytes) -> None:

@@ -156,6 +156,35 @@ def test_remove_keeps_a_blob_that_another_file_links_to(hub_cache: Path) -> None
     assert other.read_bytes() == DATA
 
 
+def test_remove_keeps_the_blob_of_another_program_behind_a_link(
+    edgespec_home: Path, tmp_path: Path
+) -> None:
+    blob = _write(tmp_path / "ollama" / "blobs" / "sha256-1")
+    link = edgespec_home / "models" / "tiny.gguf"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(blob)
+
+    removed = store.remove(SPEC)
+
+    assert removed == store.Removed((link,), 0)
+    assert not link.is_symlink()
+    assert blob.read_bytes() == DATA
+
+
+def test_remove_frees_nothing_of_a_file_with_another_name(
+    edgespec_home: Path, tmp_path: Path
+) -> None:
+    mine = _write(tmp_path / "mine.gguf")
+    path = edgespec_home / "models" / "tiny" / "tiny.gguf"
+    path.parent.mkdir(parents=True)
+    os.link(mine, path)
+
+    removed = store.remove(SPEC)
+
+    assert removed == store.Removed((path.parent,), 0)
+    assert mine.read_bytes() == DATA
+
+
 def test_remove_says_so_when_there_is_nothing(edgespec_home: Path) -> None:
     with pytest.raises(ModelNotFound, match="tiny is not on this machine"):
         store.remove(SPEC)
