@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +19,12 @@ from edgespec.engine.batch import Batch
 from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.rpc.relay import Relay
 from edgespec.errors import DecodeFailed, DoesNotFit, EngineError, Interrupted
+from edgespec.gguf.tables import TENSOR_TYPES
+from edgespec.plan.types import KvType, is_quantised
 
 _log = logging.getLogger(__name__)
 
-KvType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
-_KV_TYPES: dict[KvType, int] = {
-    "f32": 0,
-    "f16": 1,
-    "bf16": 30,
-    "q8_0": 8,
-    "q5_1": 7,
-    "q5_0": 6,
-    "q4_1": 3,
-    "q4_0": 2,
-    "iq4_nl": 20,
-}  # ggml.h, enum ggml_type
-QUANT_BLOCK = 32
-"""Values that every quantised type of cache packs together; a head must hold whole blocks."""
-
-
-def is_quantised(kv_type: KvType) -> bool:
-    """Whether the type needs flash attention, and heads of whole blocks."""
-    return kv_type not in ("f32", "f16", "bf16")
-
+_KV_TYPES = {kind.name.lower(): number for number, kind in TENSOR_TYPES.items()}
 
 _ABORTED = 2
 _DECODE_MEANINGS = {

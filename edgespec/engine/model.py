@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from edgespec.engine import binding, devices
-from edgespec.engine.context import (
-    QUANT_BLOCK,
-    ContextOptions,
-    KvType,
-    NativeContext,
-    is_about_memory,
-    is_quantised,
-)
+from edgespec.engine.context import ContextOptions, NativeContext, is_about_memory
 from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.rollback import Replay, Rollback, Snapshot, Trim
 from edgespec.engine.rpc.client import relays
@@ -23,15 +16,13 @@ from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
 from edgespec.errors import DoesNotFit, EdgespecError, ModelFileError, UsageError
 from edgespec.gguf.shape import ModelShape
+from edgespec.plan.types import QUANT_BLOCK, KvType, SplitMode, is_quantised
 
 ALL_LAYERS = 999
 _MAX_KEY_BYTES = 127  # llama_model_kv_override
 NATIVE_SNAPSHOTS = 8
 """States that llama.cpp keeps per sequence for a recurrent model: drafts up to this length roll
 back for free, longer ones through a saved state."""
-
-
-SplitMode = Literal["none", "layer", "tensor"]
 _SPLIT_MODES: dict[SplitMode, int] = {"none": 0, "layer": 1, "tensor": 3}
 
 

@@ -11,9 +11,8 @@ llama-context.cpp (sched_reserve, output_reserve), llama-graph.cpp (build_attn_m
 from typing import Final
 
 from edgespec.gguf.tables import TENSOR_TYPES
-from edgespec.plan.types import LayerSizes, ModelSizes, Placement
+from edgespec.plan.types import LayerSizes, ModelSizes, Placement, is_quantised
 
-MIB: Final = 1 << 20
 _PAD: Final = 256
 """llama.cpp rounds the cells of a cache up to this."""
 _F32, _F16 = 4, 2
@@ -90,7 +89,7 @@ def _n_rows(placement: Placement) -> int:
 def _feed_forward_width(model: ModelSizes, placement: Placement) -> int:
     """Values per row in and around the feed-forward layers: gate, up and their product; inputs."""
     n_query = model.n_head * model.n_head_dim
-    is_rotated = placement.kv_type not in ("f32", "f16", "bf16") and n_query <= model.n_embd
+    is_rotated = is_quantised(placement.kv_type) and n_query <= model.n_embd
     is_plain = not placement.flash_attention and not _is_gemma(model)
     n_kept = 3 if model.is_recurrent or is_rotated or is_plain else 4
     dense = 3 * model.n_ff + n_kept * model.n_embd

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from edgespec.plan.types import KvType, ModelSizes, PlanRequest, Rung
+from edgespec.plan.types import (
+    QUANT_BLOCK,
+    KvType,
+    ModelSizes,
+    PlanRequest,
+    Rung,
+    is_quantised,
+)
 from edgespec.sizes import gibibytes
 
 DRAFT_WINDOW: Final = 2048
@@ -21,9 +28,6 @@ LEAST_CTX_GPU: Final = 4096
 """Below this, layers leave the GPU rather than context."""
 LEAST_CTX: Final = 512
 _SMALLER_KV: Final[KvType] = "q8_0"
-_HALVES: Final = ("f32", "f16", "bf16")
-_BLOCK: Final = 32
-"""Values that a quantised cache packs together: heads must hold whole blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def smaller(request: PlanRequest, choice: Choice) -> Iterator[Choice]:
     if draft is not None and choice.n_ctx_draft > DRAFT_WINDOW:
         choice = replace(choice, n_ctx_draft=DRAFT_WINDOW)
         yield choice
-    if draft is not None and choice.kv_type_draft in _HALVES and can_quantise(draft):
+    if draft is not None and not is_quantised(choice.kv_type_draft) and can_quantise(draft):
         choice = replace(choice, kv_type_draft=_SMALLER_KV)
         yield choice
     if draft is not None and request.asked.draft != "required":
@@ -72,7 +76,7 @@ def smaller(request: PlanRequest, choice: Choice) -> Iterator[Choice]:
             yield choice
         choice = replace(choice, draft=None)
         yield choice
-    is_free = request.asked.kv_type is None and choice.kv_type in _HALVES
+    is_free = request.asked.kv_type is None and not is_quantised(choice.kv_type)
     is_free = is_free and request.asked.split_mode != "tensor"  # which quantises no cache
     if is_free and can_quantise(request.target):
         yield replace(choice, kv_type=_SMALLER_KV)
@@ -128,4 +132,4 @@ def _smaller_drafts(request: PlanRequest, draft: ModelSizes) -> Iterator[ModelSi
 
 def can_quantise(model: ModelSizes) -> bool:
     """Whether the model's cache can be of a quantised type: by its heads, and at all."""
-    return model.n_head_dim % _BLOCK == 0 and any(layer.n_embd_k for layer in model.layers)
+    return model.n_head_dim % QUANT_BLOCK == 0 and any(layer.n_embd_k for layer in model.layers)

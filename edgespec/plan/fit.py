@@ -11,7 +11,7 @@ from edgespec.hardware.types import Device, HardwareReport
 from edgespec.plan.choice import Choice
 from edgespec.plan.lines import CPU, free_of, margin_bytes, model_lines, overhead_lines, shares
 from edgespec.plan.share import even_shares, layer_counts
-from edgespec.plan.types import Line, ModelSizes, Placement, PlanRequest, Room
+from edgespec.plan.types import KvType, Line, ModelSizes, Placement, PlanRequest, Room
 
 MAX_LOGITS: Final = 64
 """Rows of one verification: the last token and the longest draft (edgespec/control/costs.py)."""
@@ -150,7 +150,7 @@ class _Way:
         model: ModelSizes,
         devices: tuple[Device, ...],
         n_layers: int,
-        context: tuple[int, str, int],
+        context: tuple[int, KvType, int],
         taken: Sequence[Line],
     ) -> Placement:
         n_ctx, kv_type, max_logits = context
@@ -162,7 +162,7 @@ class _Way:
             n_ctx=n_ctx,
             n_batch=N_BATCH_GPU if self.devices else N_BATCH_CPU,
             max_logits=max_logits,
-            kv_type=kv_type,  # type: ignore[arg-type]
+            kv_type=kv_type,
             n_snapshots=N_SNAPSHOTS if model.architecture in _ROLLS_BACK else 0,
             max_branches=self._n_branches(model),
             flash_attention=_has_flash(model, devices),

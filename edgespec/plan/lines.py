@@ -12,7 +12,7 @@ from typing import Final
 
 from edgespec.hardware.types import Device, HardwareReport
 from edgespec.plan import buffers
-from edgespec.plan.types import Line, ModelSizes, Placement
+from edgespec.plan.types import Line, ModelSizes, Placement, is_quantised
 
 CPU: Final = "CPU"
 _REMOTE: Final = "RPC"
@@ -162,7 +162,7 @@ def _vocabulary_bytes(role: str, model: ModelSizes) -> int:
 
 def _conversion(placement: Placement, where: str, model: ModelSizes) -> int:
     """One layer's cache in half precision, which such backends need beside a quantised one."""
-    if placement.kv_type in ("f32", "f16", "bf16") or not where.startswith(_PARTLY):
+    if not is_quantised(placement.kv_type) or not where.startswith(_PARTLY):
         return 0
     width = max((layer.n_embd_k + layer.n_embd_v for layer in model.layers), default=0)
     return buffers.n_cells(placement.n_ctx) * width * 2

@@ -11,7 +11,7 @@ from edgespec.errors import DoesNotFit, UsageError
 from edgespec.plan.choice import can_quantise
 from edgespec.plan.fit import Fit, usable
 from edgespec.plan.lines import CPU
-from edgespec.plan.types import Asked, PlanRequest, Room
+from edgespec.plan.types import Asked, PlanRequest, Room, is_quantised
 from edgespec.sizes import gibibytes
 
 _NO_TENSOR_MODE: Final = frozenset(
@@ -37,7 +37,7 @@ def check(request: PlanRequest) -> None:
             f"not {asked.n_ctx:,}",
             hint=f"--ctx {target.n_ctx_train}",
         )
-    if asked.kv_type not in (None, "f32", "f16", "bf16") and not can_quantise(target):
+    if asked.kv_type and is_quantised(asked.kv_type) and not can_quantise(target):
         raise UsageError(
             f"{target.id} cannot keep its cache as {asked.kv_type}: its heads of "
             f"{target.n_head_dim} values do not divide into blocks of 32",
@@ -60,7 +60,7 @@ def _check_tensor_mode(request: PlanRequest) -> None:
         reason = f"llama.cpp cannot share matrices of the architecture {target.architecture}"
     elif n < 2:
         reason = f"it shares matrices over several GPUs, and here is {n or 'none'}"
-    elif asked.kv_type not in (None, "f32", "f16", "bf16"):
+    elif asked.kv_type and is_quantised(asked.kv_type):
         reason = f"it keeps no cache of type {asked.kv_type}"
     elif asked.n_gpu_layers is not None and asked.n_gpu_layers <= len(target.layers):
         reason = "it takes all layers or none"

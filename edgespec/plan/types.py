@@ -1,10 +1,11 @@
 """The plan: where target and drafter go, what each part takes, and what gave way to make it fit.
 
-Values only; imports nothing heavy. `plan.make` makes it, `api.load` carries it out.
+Values only; imports nothing heavy. `plan.make` makes it, `api.load` carries it out. The types of
+caches and the ways to split are named here for the engine too.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from edgespec.hardware.types import HardwareReport
 
@@ -14,6 +15,13 @@ DraftWish = Literal["auto", "required", "off"]
 RungKind = Literal[
     "draft_kv", "smaller_draft", "no_draft", "kv_type", "n_ctx", "n_gpu_layers", "cpu"
 ]
+QUANT_BLOCK: Final = 32
+"""Values that every quantised type of cache packs together; a head must hold whole blocks."""
+
+
+def is_quantised(kv_type: KvType) -> bool:
+    """Whether the type needs flash attention, and heads of whole blocks."""
+    return kv_type not in ("f32", "f16", "bf16")
 
 
 @dataclass(frozen=True, slots=True)

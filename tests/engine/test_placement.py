@@ -7,10 +7,11 @@ import pytest
 
 from edgespec.engine.allocation import Allocation, allocations
 from edgespec.engine.binding import heard
-from edgespec.engine.context import ContextOptions, is_quantised
+from edgespec.engine.context import ContextOptions
 from edgespec.engine.devices import devices, handles, own_gpus
 from edgespec.engine.model import LoadOptions, Model
 from edgespec.errors import ModelFileError, UsageError
+from edgespec.plan.types import is_quantised
 from tests.engine.conftest import SMALL, WRITERS, TinyModels
 
 MIB = 2**20
