@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from edgespec.api.types import Options as Options
     from edgespec.api.types import Prompt as Prompt
     from edgespec.api.types import Stream as Stream
-    from edgespec.core import Sampling as Sampling
     from edgespec.errors import Busy as Busy
     from edgespec.errors import Closed as Closed
     from edgespec.errors import ContextOverflow as ContextOverflow
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from edgespec.events import TokenLogprob as TokenLogprob
     from edgespec.events import TokenText as TokenText
     from edgespec.explanation import Explanation as Explanation
+    from edgespec.shaping import Sampling as Sampling
     from edgespec.store import PullProgress as PullProgress
 
 __version__ = "0.1.0"
@@ -88,7 +88,7 @@ _HOME = {
     "Download": "edgespec.api.download",
     "download": "edgespec.api.download",
     "PullProgress": "edgespec.store",
-    "Sampling": "edgespec.core",
+    "Sampling": "edgespec.shaping",
     **dict.fromkeys(_API, "edgespec.api.types"),
     **dict.fromkeys(_ERRORS, "edgespec.errors"),
     **dict.fromkeys(_EVENTS, "edgespec.events"),

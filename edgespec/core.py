@@ -1,6 +1,7 @@
 """The types that cross modules: distributions, drafts, and the Protocols at the seams.
 
-Imports numpy and errors only. p is the target's distribution, q the drafter's, k the draft length.
+Imports numpy and plain values only. p is the target's distribution, q the drafter's, k the draft
+length.
 """
 
 from collections.abc import Sequence
@@ -10,8 +11,8 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from edgespec.errors import UsageError
 from edgespec.events import Step
+from edgespec.shaping import Sampling as Sampling
 
 Tokens = npt.NDArray[np.int32]
 Probs = npt.NDArray[np.float64]
@@ -73,51 +74,6 @@ def _first_above(ascending: Probs, x: float) -> int:
 
 
 _ONE = np.ones(1, np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How the target's distribution is shaped, in llama.cpp's order and meaning.
-
-    Logit bias and penalties first, then top-k, typical-p, top-p, min-p, temperature.
-    Penalties look at the last `repeat_last_n` tokens of prompt and answer (-1: all of them).
-    Raises: `UsageError` naming the option that is out of range.
-    """
-
-    temperature: float = 0.0
-    top_k: int = 0
-    """0: off."""
-    top_p: float = 1.0
-    min_p: float = 0.0
-    typical_p: float = 1.0
-    repeat_penalty: float = 1.0
-    frequency_penalty: float = 0.0
-    presence_penalty: float = 0.0
-    repeat_last_n: int = 64
-    logit_bias: tuple[tuple[int, float], ...] = ()
-    seed: int | None = None
-    """None: a new random seed for every request."""
-    reproducible: bool = False
-    """Couple draft and target by noise keyed by (seed, position, token): same seed, same text,
-    whatever the drafter."""
-
-    def __post_init__(self) -> None:
-        finite = np.isfinite
-        checks = (
-            ("temperature", finite(self.temperature) and self.temperature >= 0, "0 or more"),
-            ("top_k", self.top_k >= 0, "0 (off) or more"),
-            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
-            ("min_p", 0 <= self.min_p < 1, "from 0 to below 1"),
-            ("typical_p", 0 < self.typical_p <= 1, "above 0 and at most 1"),
-            ("repeat_penalty", finite(self.repeat_penalty) and self.repeat_penalty > 0, "above 0"),
-            ("frequency_penalty", finite(self.frequency_penalty), "a finite number"),
-            ("presence_penalty", finite(self.presence_penalty), "a finite number"),
-            ("repeat_last_n", self.repeat_last_n >= -1, "-1 (all), 0 (none) or more"),
-            ("seed", self.seed is None or 0 <= self.seed < 2**63, "from 0 to 2^63 - 1"),
-        )
-        for name, is_right, want in checks:
-            if not is_right:
-                raise UsageError(f"{name} is {getattr(self, name)}, but must be {want}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import ModelChange
-from edgespec.core import Sampling
 from edgespec.errors import EdgespecError
+from edgespec.shaping import Sampling
 from edgespec.sizes import gigabytes
 
 if TYPE_CHECKING:

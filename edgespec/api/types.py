@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NotRequired, Protocol, TypedDict
 
-from edgespec.core import Sampling
 from edgespec.events import Event, Reply, Stats
 from edgespec.explanation import Explanation
 from edgespec.plan.types import KvType, SplitMode
+from edgespec.shaping import Sampling
 
 Progress = Callable[[str, float], None]
 """Told what is being done and which share of it is done; may raise to give up loading."""

@@ -11,10 +11,10 @@ from edgespec.api.types import Options
 from edgespec.chat.tree import TurnTree
 from edgespec.chat.turns import Status, Turn
 from edgespec.chat.window import Window
-from edgespec.core import Sampling
 from edgespec.errors import EdgespecError, UsageError
 from edgespec.events import Stats
 from edgespec.history.records import ChatRecord, SavedChat, TurnRecord, new_chat_id
+from edgespec.shaping import Sampling
 
 _MOST_TITLE = 60
 _WORDS = ("drafter", "drafter_note", "finish_reason")

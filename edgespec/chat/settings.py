@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from edgespec.api.types import Options
-from edgespec.core import Sampling
 from edgespec.errors import UsageError
+from edgespec.shaping import Sampling
 
 _OF_REQUEST = ("max_tokens", "draft_len")
 SETTINGS = (*(f.name for f in fields(Sampling) if f.name != "logit_bias"), *_OF_REQUEST)

@@ -1,6 +1,6 @@
 """The flags of `edgespec chat`: their names, their help, and the request they describe.
 
-Imports nothing heavy: `options` alone needs numpy, and imports it when it is called.
+Imports nothing heavy; `options` imports the request's types when it is called.
 """
 
 from collections.abc import Callable, Mapping
@@ -92,7 +92,7 @@ class Flags:
         Raises: `UsageError` for a value out of range or an unreadable file.
         """
         from edgespec.api.types import Options
-        from edgespec.core import Sampling
+        from edgespec.shaping import Sampling
 
         if self.raw and self.system:
             raise UsageError(

@@ -112,7 +112,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class SamplingAdvice:
-    """The publisher's advice, in the words of `core.Sampling`; None: no advice."""
+    """The publisher's advice, in the words of `shaping.Sampling`; None: no advice."""
 
     temperature: float | None = None
     top_k: int | None = None

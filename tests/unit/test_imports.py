@@ -63,7 +63,7 @@ def test_command_loads_nothing_heavy(arguments: list[str]) -> None:
     assert loaded_by("from edgespec.cli.main import main; main()", *arguments) == set()
 
 
-def test_prompt_loads_no_textual() -> None:
+def test_prompt_loads_nothing_heavy_but_its_model() -> None:
     code = """
 import sys
 from edgespec.cli.doors import Doors
@@ -74,10 +74,14 @@ main(doors=Doors(load=lambda *_, **__: ScriptedLM()))
 """
     model = os.environ["EDGESPEC_HOME"] + "-m.gguf"
 
-    loaded = loaded_by(code, "-m", model, "-p", "Hi")
+    modules = modules_after(code, "-m", model, "-p", "Hi")
 
-    assert loaded & {"textual", "rich", "llama_cpp", "huggingface_hub"} == set()
-    assert "numpy" in loaded
+    assert modules & set(HEAVY) == set()
+    assert "edgespec.cli.answer" in modules
+
+
+def test_chat_screen_loads_nothing_heavy_but_textual() -> None:
+    assert loaded_by("import edgespec.tui.app") == {"textual", "rich"}
 
 
 def test_help_loads_few_modules() -> None:

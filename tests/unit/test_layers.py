@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 # module, its submodules, and siblings that begin with it and an underscore.
 LAYERS = (
     ("costs", "errors", "events", "explanation", "hardware.types", "paths", "sizes"),
+    ("shaping",),
     ("core", "plan.types"),
     ("api.types", "verify", "equality", "text", "gguf"),
     ("sampling", "models", "index"),
