@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 
@@ -48,6 +48,12 @@ class Wish:
     placing: Placing | None = None
     """Where the models go; None: where they fit best."""
 
+    def load(self, progress: Callable[[str, float], None]) -> Rig:
+        """Load the models. Raises: as `edgespec.load`."""
+        return Rig.load(
+            self.target, self.draft, self.n_threads, progress, self.placing, self.draft_vocab
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Ears:
@@ -67,17 +73,10 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
     energy = Rapl()
     with ExitStack() as stack:
         with logged_buffers() as log:
-            rig = Rig.load(
-                wish.target,
-                wish.draft,
-                wish.n_threads,
-                ears.progress,
-                wish.placing,
-                wish.draft_vocab,
-            )
+            rig = wish.load(ears.progress)
         stack.callback(rig.close)
         wished = plan(tuple(rig.drafters))
-        planned = _fitting(rig, wished)
+        planned = within_context(rig, wished)
         peers = find_peers(wish.peers, _peer_inputs(rig, wish, energy), ears.tell)
         stack.callback(peers.close)
         field = Field([OurEngine(rig, planned.arms, energy), *peers.peers])
@@ -146,7 +145,7 @@ def _streams(field: Field, plan: Plan, wish: Wish, ears: Ears) -> tuple[StreamSc
                 shortest,
                 arms,
                 wish.streams,
-                min(_STREAM_TOKENS, *(plan.n_tokens(prompt) for prompt in shortest), 10**6),
+                min(_STREAM_TOKENS, *(plan.n_tokens(prompt) for prompt in shortest)),
                 seed=plan.seed,
                 budget_s=None if plan.budget_s is None else plan.budget_s / 2,
             ),
@@ -188,7 +187,7 @@ def _left_out(
     return {**reasons, **peers.missing, **field.failures}
 
 
-def _fitting(rig: Rig, plan: Plan) -> Plan:
+def within_context(rig: Rig, plan: Plan) -> Plan:
     """The plan without prompts that are too long. Raises: `ContextOverflow` when all are."""
     n_ctx = rig.model.description.n_ctx
     needs = {p.name: rig.model.count(p.messages) for p in plan.prompts}
@@ -196,7 +195,7 @@ def _fitting(rig: Rig, plan: Plan) -> Plan:
     if not fitted.prompts:
         least = min(needs[p.name] + plan.n_tokens(p) for p in plan.prompts)
         raise ContextOverflow(least, n_ctx, hint="ask for fewer --max-tokens")
-    return replace(fitted)
+    return fitted
 
 
 def _is_deterministic(name: str) -> bool:

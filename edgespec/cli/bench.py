@@ -178,6 +178,9 @@ def _record(
         with_tokens=flags.with_text,
     )
     write(recording, file)
+    recorded = {trace.prompt for trace in recording.traces}
+    for name in (prompt.name for prompt in prompts if prompt.name not in recorded):
+        screen.note(f"left out: {name}: too long for the context")
     screen.note(f"{len(recording.traces)} answers in {file}; edgespec bench --replay {file}")
     return 0
 

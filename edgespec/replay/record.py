@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from edgespec.bench.main import Wish
+from edgespec.bench.main import Wish, within_context
 from edgespec.bench.measure import Plan
 from edgespec.bench.rig import Rig
 from edgespec.control.costs import LONGEST
@@ -20,12 +20,10 @@ from edgespec.core import Dist, Sampling, Tokens
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find
 from edgespec.drafters.arms import Free
 from edgespec.drafters.model import ModelDrafter, top_probability
-from edgespec.drafters.translation import fitted
 from edgespec.errors import UsageError
 from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace
 from edgespec.sampling.sampler import RequestSampler
 
-_MAX_TOKENS = 200
 _ASTRAY = 5
 """Tokens that a draft model goes on for behind one that is refused."""
 _SEED = 7
@@ -39,17 +37,19 @@ def record(
     tell: Callable[[str], None],
     with_tokens: bool = False,
 ) -> Recording:
-    """Record every prompt of the plan at every temperature. Raises: as loading does."""
-    rig = Rig.load(wish.target, wish.draft, wish.n_threads, progress)
+    """Record every prompt of the plan that fits the context, at every temperature.
+
+    Raises: as loading does; `ContextOverflow` when no prompt fits.
+    """
+    rig = wish.load(progress)
     try:
         traces = []
-        for prompt in plan.prompts:
+        for prompt in within_context(rig, plan).prompts:
             tokens = rig.tokens_of(prompt)
             for temperature in plan.temperatures:
                 tell(f"recording {prompt.name} at temperature {temperature:g}")
                 walk = _Walk(rig, temperature)
-                n_most = min(plan.max_tokens or _MAX_TOKENS, rig.target.n_ctx - len(tokens) - 1)
-                answer, paid = walk.answer(tokens, n_most)
+                answer, paid = walk.answer(tokens, plan.n_tokens(prompt))
                 traces.append(
                     Trace(
                         prompt.name,
@@ -105,6 +105,7 @@ class _Walk:
 
     def __init__(self, rig: Rig, temperature: float) -> None:
         self._rig = rig
+        self._translation = rig.translation
         shaping = Sampling(temperature=temperature, seed=_SEED)
         self._sampler = RequestSampler(shaping, rig.target.n_vocab)
         self._coin = np.random.default_rng(_SEED)
@@ -119,11 +120,13 @@ class _Walk:
             p = self._sampler.dist(rig.target.forward(context, n_logits=1)[0], context)
             token = self._sampler.draw(p, len(context))
             if rig.draft is not None:
-                q, sure = self._drafted(context)
-                confidence.append(sure)
-                accepted.append(self._is_accepted(p, q, token))
-                if not accepted[-1]:
-                    astray[len(accepted) - 1] = self._astray(context, self._refused(p, q))
+                drafted = self._drafted(context)
+                is_right = drafted is not None and self._is_accepted(p, drafted[0], token)
+                if drafted is not None and not is_right:
+                    refused = self._refused(p, drafted[0])
+                    astray[len(accepted)] = self._astray(context, refused)
+                confidence.append(0.0 if drafted is None else drafted[1])
+                accepted.append(is_right)
             context = np.append(context, np.int32(token))
             if rig.is_eog(token):
                 break
@@ -131,10 +134,17 @@ class _Walk:
         answer = context[len(prompt) :].tolist()
         return answer, {} if rig.draft is None else {ModelDrafter.name: paid}
 
-    def _drafted(self, context: Tokens) -> tuple[Dist, float]:
-        draft = self._rig.draft
+    def _drafted(self, context: Tokens) -> tuple[Dist, float] | None:
+        """What the draft model says next, and how sure it is; None within a character.
+
+        It sees what fits its own context.
+        """
+        draft, translation = self._rig.draft, self._translation
         assert draft is not None, "a draft model was loaded"
-        row = fitted(draft.forward(context, n_logits=1)[0], self._rig.target.n_vocab)
+        if not translation.is_whole(context):
+            return None
+        read = translation.context(context)[-draft.n_ctx :]
+        row = translation.row(draft.forward(read, n_logits=1)[0])
         q = self._sampler.dist(row, context)
         return q, round(top_probability(row, q), 3)
 
@@ -158,7 +168,10 @@ class _Walk:
             if self._rig.is_eog(token):
                 break
             context = np.append(context, np.int32(token))
-            q, confidence = self._drafted(context)
+            drafted = self._drafted(context)
+            if drafted is None:
+                break
+            q, confidence = drafted
             sure.append(confidence)
             token = self._sampler.draw_draft(q, len(context))
         return tuple(sure)

@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from edgespec.bench.result import load
 from edgespec.cli.main import cli
+from edgespec.replay.trace import read
 from tests import tinygguf
 
 
@@ -115,6 +116,41 @@ def test_bench_prints_json_and_nothing_else_on_stdout(gguf: str) -> None:
 
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["asked"]["arms"] == ["none"]
+
+
+def test_recording_of_all_drafters_is_replayed_without_a_model(gguf: str, tmp_path: Path) -> None:
+    file = tmp_path / "kept.json.gz"
+
+    recorded = run(
+        "-t", gguf, "--draft", gguf, "--suite", "chat,short", "-n", "12", "--temp", "0",
+        "--temp", "0.7", "--record", str(file),
+    )  # fmt: skip
+    replayed = run("--replay", str(file))
+
+    assert recorded.exit_code == 0, recorded.stderr
+    assert replayed.exit_code == 0, replayed.stderr
+    greedy, sampled = read(file).traces
+    assert (greedy.temperature, sampled.temperature) == (0.0, 0.7)
+    # Target and draft model are the same: every token is accepted, at any temperature.
+    for trace in (greedy, sampled):
+        assert trace.paid["model"].accepted == (True,) * trace.n_tokens
+        assert len(trace.free["suffix"]) == trace.n_tokens > 0
+    assert "auto reaches" in replayed.stdout
+    assert "the controller itself takes" in replayed.stdout
+
+
+def test_recording_leaves_out_prompts_that_do_not_fit(tmp_path: Path) -> None:
+    short = str(tinygguf.write_llama(tmp_path / "short.gguf", n_ctx=256))
+    file = tmp_path / "kept.json"
+
+    result = run(
+        "-t", short, "--draft", "off", "--suite", "chat,summary,short", "-n", "2", "--temp", "0",
+        "--record", str(file),
+    )  # fmt: skip
+
+    assert result.exit_code == 0, result.stderr
+    assert "left out: summary-short: too long for the context" in result.stderr
+    assert [trace.prompt for trace in read(file).traces] == ["chat-short"]
 
 
 def test_bench_measures_a_users_own_prompts(gguf: str, tmp_path: Path) -> None:
