@@ -5,7 +5,7 @@ programs or llama.cpp.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from random import Random
 from time import perf_counter
@@ -95,6 +95,8 @@ class Field:
                 raise
             self.failures[engine.name] = failure.message
             self._engines.remove(engine)
+            with suppress(EngineFailed):  # it may be dead, or still be busy with what it was asked
+                engine.rest()
 
 
 def measure(

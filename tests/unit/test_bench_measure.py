@@ -117,6 +117,15 @@ def test_failed_peer_is_left_out_and_the_others_go_on() -> None:
     assert [len(turn) for cell in cells for turn in cell.turns] == [1, 1, 1, 1]
 
 
+def test_failed_peer_is_put_to_sleep_lest_it_disturb_the_others() -> None:
+    clock = FakeClock()
+    peer = ScriptedEngine(clock, {"peer:plain": 0.06}, name="peer:plain", fails_at=2)
+
+    list(measure(Field([ScriptedEngine(clock, {PLAIN: 0.05}), peer]), plan_of("a"), clock=clock))
+
+    assert peer.log[-2:] == ["peer:plain a 0 20", "rest peer:plain"]
+
+
 def test_engine_that_remembers_answers_each_prompt_once() -> None:
     clock = FakeClock()
     ours = ScriptedEngine(clock, {PLAIN: 0.05})
