@@ -302,7 +302,7 @@ def test_draft_ways_need_a_draft_model(tmp_path: Path) -> None:
     without = find.find(wish, inputs(tmp_path))
     with_draft = find.find(wish, inputs(tmp_path, has_draft=True))
 
-    assert without.missing == {}
+    assert without.missing == {"llama-server:draft": "there is no draft model"}
     assert "is not a program" in with_draft.missing["llama-server"]
 
 

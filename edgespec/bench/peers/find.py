@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -75,10 +75,12 @@ def find(
     peers: list[Peer] = []
     missing: dict[str, str] = {}
     try:
-        for wish, way in _ways(wishes, inputs):
+        for wish, way in _ways(wishes):
             label = f"{wish.name}:{way}"
             tell(f"starting {label}")
             try:
+                if way == "draft" and inputs.draft is None:
+                    raise EngineFailed("there is no draft model")
                 _check_memory(wish, way, inputs)
                 peer = _start(wish, way, inputs)
                 peers.append(peer)
@@ -92,13 +94,10 @@ def find(
     return Found(tuple(peer for peer in peers if peer.name not in missing), missing)
 
 
-def _ways(wishes: Iterable[PeerWish], inputs: PeerInputs) -> Iterator[tuple[PeerWish, str]]:
-    pairs = dict.fromkeys(
+def _ways(wishes: Iterable[PeerWish]) -> Iterable[tuple[PeerWish, str]]:
+    return dict.fromkeys(
         (wish, way) for wish in wishes for way in ((wish.way,) if wish.way else ways(wish.name))
     )
-    for wish, way in pairs:
-        if way != "draft" or inputs.draft is not None:
-            yield wish, way
 
 
 def _check_memory(wish: PeerWish, way: str, inputs: PeerInputs) -> None:
