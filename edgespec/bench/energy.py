@@ -12,7 +12,7 @@ class Rapl:
     def __init__(self, folder: Path = POWERCAP) -> None:
         # "intel-rapl:0" is a package; "intel-rapl:0:1" a part of it, which it contains already.
         zones = sorted(folder.glob("*-rapl:*")) if folder.is_dir() else []
-        packages = [zone for zone in zones if zone.name.count(":") == 1]
+        packages = [zone for zone in zones if zone.name.count(":") == 1 and not _is_platform(zone)]
         self._counters = [zone / "energy_uj" for zone in packages]
         self._ranges = [_number(zone / "max_energy_range_uj") or 0 for zone in packages]
         self._last = [_number(counter) for counter in self._counters]
@@ -41,6 +41,24 @@ class Rapl:
 
 
 Energy = Callable[[], float | None]
+"""Joules so far; None where nobody tells."""
+
+
+def unmeasured() -> None:
+    """An `Energy` of which nothing is known."""
+
+
+def spent_j(before_j: float | None, after_j: float | None) -> float | None:
+    """What was used between two readings; None unless both are known."""
+    return None if before_j is None or after_j is None else after_j - before_j
+
+
+def _is_platform(zone: Path) -> bool:
+    """Whether it is the whole machine's, which contains the packages."""
+    try:
+        return (zone / "name").read_text(encoding="ascii").strip() == "psys"
+    except (OSError, ValueError):
+        return False
 
 
 def _number(file: Path) -> int | None:

@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Protocol
 
 from edgespec.api.types import LanguageModel, Options
+from edgespec.bench.energy import Energy, spent_j, unmeasured
 from edgespec.bench.engine import OURS, PLAIN, Ask, Reading, Run
 from edgespec.bench.suite import BenchPrompt
 from edgespec.errors import UsageError
@@ -59,7 +60,7 @@ class OurEngine:
         self,
         host: Host,
         drafters: tuple[str, ...],
-        energy_j: Callable[[], float | None] = lambda: None,
+        energy_j: Energy = unmeasured,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.arms = (PLAIN, *(name for name in drafters if name != PLAIN))
@@ -89,11 +90,10 @@ class OurEngine:
         host.forget_draft()
         native_s, energy_j = host.native_s, self._energy_j()
         run = self._run(arm, ask, began_s=None)
-        after_j = self._energy_j()
         return replace(
             run,
             native_s=host.native_s - native_s,
-            energy_j=None if energy_j is None or after_j is None else after_j - energy_j,
+            energy_j=spent_j(energy_j, self._energy_j()),
         )
 
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:

@@ -26,6 +26,19 @@ def test_energy_is_the_sum_over_packages_without_their_parts(tmp_path: Path) -> 
     assert rapl() == 0.6
 
 
+def test_the_whole_machines_counter_is_not_added_to_its_packages(tmp_path: Path) -> None:
+    package = zone(tmp_path, "intel-rapl:0", 100_000)
+    whole = zone(tmp_path, "intel-rapl:1", 100_000)
+    (package.parent / "name").write_text("package-0\n")
+    (whole.parent / "name").write_text("psys\n")
+    rapl = Rapl(tmp_path)
+
+    package.write_text("600000")
+    whole.write_text("999999")
+
+    assert rapl() == 0.5
+
+
 def test_counter_that_starts_over_loses_nothing(tmp_path: Path) -> None:
     counter = zone(tmp_path, "intel-rapl:0", 900_000)
     rapl = Rapl(tmp_path)

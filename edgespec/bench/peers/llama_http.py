@@ -6,6 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+from edgespec.bench.energy import Energy, spent_j, unmeasured
 from edgespec.bench.engine import Ask, Reading, Run
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.process import PeerProcess
@@ -28,7 +29,7 @@ class LlamaHttpEngine:
         server: Server,
         build: Build,
         tokens_of: Callable[[BenchPrompt], list[int]],
-        energy_j: Callable[[], float | None] = lambda: None,
+        energy_j: Energy = unmeasured,
         clock: Callable[[], float] = perf_counter,
         *,
         remembers: bool = False,
@@ -74,9 +75,7 @@ class LlamaHttpEngine:
         self._tokens_of(ask.prompt)  # known from here on: it takes none of the measured time
         energy_j = self._energy_j()
         run = self._run(ask, self._clock(), {"id_slot": 0})
-        after_j = self._energy_j()
-        is_known = energy_j is not None and after_j is not None
-        return replace(run, energy_j=after_j - energy_j) if is_known else run  # type: ignore[operator]
+        return replace(run, energy_j=spent_j(energy_j, self._energy_j()))
 
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
         """One of several answers at once; times count from `began_s`."""

@@ -6,6 +6,7 @@ from importlib.resources import files
 from time import perf_counter
 from typing import Any
 
+from edgespec.bench.energy import Energy, spent_j, unmeasured
 from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
 from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.peers.process import PeerProcess
@@ -34,7 +35,7 @@ class LlamaPythonEngine:
         process: PeerProcess,
         build: Build,
         tokens_of: Callable[[BenchPrompt], list[int]],
-        energy_j: Callable[[], float | None] = lambda: None,
+        energy_j: Energy = unmeasured,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         """Take ownership of `process`, which has said its first line."""
@@ -88,8 +89,8 @@ class LlamaPythonEngine:
                 tokens += told
                 arrivals.append((self._clock() - began_s, len(told)))
         wall_s, after_j = self._clock() - began_s, self._energy_j()
-        spent_j = None if energy_j is None or after_j is None else after_j - energy_j
-        return Run(self.name, tuple(tokens), len(tokens), wall_s, tuple(arrivals), energy_j=spent_j)
+        used_j = spent_j(energy_j, after_j)
+        return Run(self.name, tuple(tokens), len(tokens), wall_s, tuple(arrivals), energy_j=used_j)
 
     def _events(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         send(self._process, request)

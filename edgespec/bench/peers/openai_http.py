@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from edgespec.bench.energy import Energy, spent_j, unmeasured
 from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.types import Build
@@ -56,7 +57,7 @@ class OpenAiEngine:
         kind: Kind,
         server: Server,
         model: str,
-        energy_j: Callable[[], float | None] = lambda: None,
+        energy_j: Energy = unmeasured,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.name = f"{kind.name}:{WAY}"
@@ -104,8 +105,8 @@ class OpenAiEngine:
         n_tokens = int(usage.get("completion_tokens") or len(arrivals))
         if not n_tokens:
             raise EngineFailed(f"{self.name} answered {ask.prompt.name} with nothing")
-        spent_j = None if energy_j is None or after_j is None else after_j - energy_j
-        return Run(self.name, (), n_tokens, wall_s, tuple(arrivals), energy_j=spent_j)
+        used_j = spent_j(energy_j, after_j)
+        return Run(self.name, (), n_tokens, wall_s, tuple(arrivals), energy_j=used_j)
 
     def _body(self, ask: Ask) -> dict[str, Any]:
         return {
@@ -119,9 +120,7 @@ class OpenAiEngine:
         }
 
 
-def connect(
-    kind: Kind, model: str | None, energy_j: Callable[[], float | None] = lambda: None
-) -> OpenAiEngine:
+def connect(kind: Kind, model: str | None, energy_j: Energy = unmeasured) -> OpenAiEngine:
     """The running server. Raises: `EngineFailed` saying how to have one."""
     server = Server(kind.name, kind.url)
     if not server.is_there("/v1/models"):

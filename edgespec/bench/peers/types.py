@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from edgespec.bench.energy import Energy, unmeasured
 from edgespec.bench.engine import Engine
 from edgespec.bench.suite import BenchPrompt
 
@@ -21,7 +22,7 @@ class PeerInputs:
     """Most conversations at once."""
     tokens_of: Callable[[BenchPrompt], list[int]]
     """A prompt as edgespec's target reads it, so that both continue the same tokens."""
-    energy_j: Callable[[], float | None] = lambda: None
+    energy_j: Energy = unmeasured
 
 
 @dataclass(frozen=True, slots=True)
