@@ -8,6 +8,7 @@ the beginning of a pair.
 
 import re
 import unicodedata
+from functools import cache
 from itertools import pairwise
 
 _UNSPACED = (
@@ -15,21 +16,32 @@ _UNSPACED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Thai and Lao, Burmese, Khmer, kana, Chinese characters; Hangul, for its particles."""
-_RUN = re.compile(f"[{_UNSPACED}]+")
-_PARTS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _WORD = re.compile(r"\w+")
+
+
+# Compiled when first needed: ten milliseconds of CPU that a first paint has better use for.
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]+")
+
+
+@cache
+def _parts() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 
 
 def indexed(text: str) -> str:
     """`text` as the index takes it: words with spaces between them."""
-    return _RUN.sub(lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", _plain(text))
+    return _run().sub(lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", _plain(text))
 
 
 def query(words: str) -> str:
     """What FTS5 is asked for texts with all of `words`, the last of each begun; empty: nothing."""
     terms = []
-    for part in _PARTS.findall(" ".join(_plain(words).split())):
-        if not _RUN.match(part):
+    for part in _parts().findall(" ".join(_plain(words).split())):
+        if not _run().match(part):
             terms += [f'"{word}" *' for word in _WORD.findall(part.replace("_", " "))]
         elif len(part) == 1:
             terms.append(f'"{part}" *')
@@ -74,7 +86,7 @@ def _flat(text: str) -> str:
 
 
 def _pattern(words: str) -> re.Pattern[str] | None:
-    found = [part for part in _PARTS.findall(_folded(words)) if part.strip()]
+    found = [part for part in _parts().findall(_folded(words)) if part.strip()]
     parts = [word for part in found for word in _WORD.findall(part)]
     return re.compile("|".join(re.escape(part) for part in parts)) if parts else None
 
