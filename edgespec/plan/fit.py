@@ -88,7 +88,7 @@ def _device_pairs(
         yield (), _draft_devices(request) or ()
         return
     wanted = _draft_devices(request)
-    is_shared = asked.devices is not None or asked.split_mode == "tensor"
+    is_shared = asked.devices is not None or asked.split_mode in ("layer", "tensor")
     if not is_shared or asked.split_mode == "none":
         for gpu in gpus:
             yield (gpu,), (gpu,) if wanted is None else wanted

@@ -3,15 +3,14 @@
 Pure. Tries what was asked for again with one wish less.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from edgespec.errors import DoesNotFit, UsageError
-from edgespec.plan.choice import can_quantise
 from edgespec.plan.fit import Fit, usable
 from edgespec.plan.lines import CPU
-from edgespec.plan.types import Asked, PlanRequest, Room, is_quantised
+from edgespec.plan.types import QUANT_BLOCK, Asked, PlanRequest, Room, is_quantised
 from edgespec.sizes import gibibytes
 
 _NO_TENSOR_MODE: Final = frozenset(
@@ -27,7 +26,7 @@ _NO_TENSOR_MODE: Final = frozenset(
 
 
 def check(request: PlanRequest) -> None:
-    """Refuse what no memory would make possible. Raises: `UsageError`."""
+    """Refuse what cannot be. Raises: `UsageError`; `DoesNotFit` for layers that no GPU can take."""
     asked, target = request.asked, request.target
     if asked.split_mode == "tensor":
         _check_tensor_mode(request)
@@ -37,19 +36,34 @@ def check(request: PlanRequest) -> None:
             f"not {asked.n_ctx:,}",
             hint=f"--ctx {target.n_ctx_train}",
         )
-    if asked.kv_type and is_quantised(asked.kv_type) and not can_quantise(target):
+    is_packed = asked.kv_type is not None and is_quantised(asked.kv_type)
+    if is_packed and target.n_head_dim % QUANT_BLOCK:
         raise UsageError(
             f"{target.id} cannot keep its cache as {asked.kv_type}: its heads of "
-            f"{target.n_head_dim} values do not divide into blocks of 32",
+            f"{target.n_head_dim} values do not divide into blocks of {QUANT_BLOCK}",
             hint="--kv f16",
         )
+    for wanted in (asked.devices or (), asked.draft_devices or ()):
+        _check_devices(request, wanted)
+    if asked.n_gpu_layers and not usable(request):
+        raise DoesNotFit(
+            f"{asked.n_gpu_layers} layers of {target.id} were asked for on GPUs, and "
+            f"{request.hardware.name} has none with memory to spare",
+            hint="--gpu-layers 0, or none said, computes on the CPU",
+        )
+
+
+def _check_devices(request: PlanRequest, wanted: Sequence[str]) -> None:
+    """Refuse devices that are not there, or named twice. Raises: `UsageError`."""
     names = [gpu.name for gpu in request.hardware.gpus]
-    for name in (*(asked.devices or ()), *(asked.draft_devices or ())):
+    for i, name in enumerate(wanted):
         if name not in names:
             raise UsageError(
                 f"{request.hardware.name} has no device {name!r}",
                 hint=f"there are: {', '.join(names)}" if names else "there is the CPU only",
             )
+        if name in wanted[:i]:
+            raise UsageError(f"the device {name} is named twice", hint="name it once")
 
 
 def _check_tensor_mode(request: PlanRequest) -> None:
@@ -111,6 +125,10 @@ def _nearest(request: PlanRequest, search: Callable[[PlanRequest], Fit | None]) 
 
 def _relaxed(asked: Asked) -> Iterator[tuple[Asked, Callable[[Fit], str]]]:
     """The wishes with one less, then with more, the least loss first."""
+    if asked.draft_devices is not None:
+        yield replace(asked, draft_devices=None), lambda found: "without --draft-device it fits"
+    if asked.split_mode is not None:
+        yield replace(asked, split_mode=None), lambda found: "without --split-mode it fits"
     if asked.draft == "required":
         yield replace(asked, draft="off"), lambda found: "without the draft model it fits"
     if asked.kv_type is not None:

@@ -145,6 +145,22 @@ def test_plan_refuses_what_was_asked_for_and_names_what_fits(asked: Asked, hint:
     assert "on CUDA0" in refusal.value.message
 
 
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        (Asked(draft="required", draft_devices=("CUDA1",)), "without --draft-device it fits"),
+        (Asked(n_gpu_layers=33, split_mode="none"), "without --split-mode it fits"),
+    ],
+)
+def test_plan_names_the_wish_about_devices_that_stands_in_the_way(asked: Asked, hint: str) -> None:
+    cards = gpu("CUDA0", 4300), gpu("CUDA1", 700)
+
+    with pytest.raises(DoesNotFit) as refusal:
+        make_plan(request(*cards, asked=asked))
+
+    assert refusal.value.hint == hint
+
+
 def test_context_of_the_hint_fits_and_a_longer_one_does_not() -> None:
     asked = Asked(n_ctx=131_072, n_gpu_layers=33)
     with pytest.raises(DoesNotFit) as refusal:
@@ -296,6 +312,28 @@ def test_asked_devices_are_taken_and_unknown_ones_refused() -> None:
         make_plan(request(*cards, asked=Asked(devices=("CUDA7",))))
 
 
+def test_layers_asked_for_on_gpus_are_not_left_to_the_cpu() -> None:
+    crowded = gpu("CUDA0", 100)
+
+    for cards in ((), (crowded,)):
+        with pytest.raises(DoesNotFit, match="33 layers of big were asked for on GPUs"):
+            make_plan(request(*cards, asked=Asked(n_gpu_layers=33)))
+
+
+def test_device_that_is_named_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="the device CUDA0 is named twice"):
+        make_plan(request(gpu("CUDA0", 24 * 1024), asked=Asked(devices=("CUDA0", "CUDA0"))))
+
+
+def test_split_by_layers_takes_all_cards_where_one_would_do() -> None:
+    cards = gpu("CUDA0", 24 * 1024), gpu("CUDA1", 24 * 1024)
+
+    plan = make_plan(request(*cards, asked=Asked(split_mode="layer")))
+
+    assert plan.target.split_mode == "layer"
+    assert plan.target.devices == ("CUDA0", "CUDA1")
+
+
 def test_tensor_mode_shares_every_matrix_over_all_cards() -> None:
     cards = gpu("CUDA0", 12 * 1024), gpu("CUDA1", 6 * 1024)
 
@@ -342,6 +380,15 @@ def test_quantised_cache_is_refused_where_heads_do_not_divide() -> None:
 
     with pytest.raises(UsageError, match="do not divide"):
         make_plan(PlanRequest(machine(), odd, (), Asked(kv_type="q8_0")))
+
+
+def test_model_without_a_cache_takes_any_type_of_one() -> None:
+    state = LayerSizes(100 * MIB, 0, 0, state_bytes=MIB)
+    recurrent = replace(TARGET, layers=(state,) * 32)
+
+    plan = make_plan(PlanRequest(machine(), recurrent, (), Asked(kv_type="q8_0")))
+
+    assert plan.target.kv_type == "q8_0"
 
 
 def test_heads_without_a_flash_kernel_keep_their_scores_on_cuda() -> None:
