@@ -6,9 +6,10 @@ from pathlib import Path
 from edgespec.errors import DownloadError, ModelFileError, ModelNotFound
 from edgespec.gguf.header import GgufHeader, read_far_header, read_header
 from edgespec.models.far_file import FarFile, open_far
+from edgespec.models.hub_client import is_offline
 from edgespec.models.names import Resolved
 from edgespec.models.spec import HubSource, ModelSpec
-from edgespec.store import is_offline, list_installed
+from edgespec.store import list_installed
 
 
 @dataclass(frozen=True, slots=True)

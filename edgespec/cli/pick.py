@@ -12,10 +12,11 @@ from edgespec.cli.render import Screen
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, ModelNotFound, UsageError
 from edgespec.models.catalogue import Catalogue, ModelSpec, load_catalogue
+from edgespec.models.hub_client import is_offline
 from edgespec.models.hub_listing import ask_hub, ask_nobody
 from edgespec.models.names import Resolved, resolve
 from edgespec.sizes import gigabytes
-from edgespec.store import described, installed, is_offline, list_installed
+from edgespec.store import described, installed, list_installed
 
 STARTER = "smollm2-135m"
 """Offered where there is no model: small, and on the Python package index."""

@@ -3,11 +3,11 @@
 Asks through huggingface_hub, so that endpoint, token and proxies are the usual ones.
 """
 
-import os
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from edgespec.errors import DownloadError
+from edgespec.models.hub_client import endpoint, gated, gist, page_of, prepare, refusals
 from edgespec.models.spec import HubSource
 
 _BLOCK_BYTES: Final = 1 << 20
@@ -105,37 +105,29 @@ class HubRanges:
                     if len(content) >= end - first:
                         break  # a server that sends on and on is not waited for
                 return content[: end - first]
-        except _refusals() as error:
+        except refusals() as error:
             raise _unreachable(self.source, error) from error
 
 
 def open_far(source: HubSource) -> HubRanges:
     """Ask the hub for the file's size; nothing of it travels. Raises: `DownloadError`."""
-    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # as the download does; read at import
+    prepare()
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
-    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
-    url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=endpoint)
+    url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=endpoint())
     try:
         found: Any = get_hf_file_metadata(url, timeout=_ANSWER_S)
-    except _refusals() as error:
+    except refusals() as error:
         raise _unreachable(source, error) from error
     if not found.size:
         raise DownloadError(f"{source} does not say how large {source.file} is")
     return HubRanges(source, url, found.size, found.etag or "")
 
 
-def _refusals() -> tuple[type[Exception], ...]:
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    # The base is httpx's own error, whichever httpx this hub is built on.
-    bases = (base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception))
-    return (*bases, OSError, HFValidationError)
-
-
 def _unreachable(source: HubSource, error: Exception) -> DownloadError:
-    gist = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return DownloadError(
-        f"{source.file} could not be read from {source}: {gist}",
-        hint="check the connection and HF_TOKEN, then try again",
-    )
+    from huggingface_hub.errors import GatedRepoError
+
+    why, hint = gist(error), "check the connection and HF_TOKEN, then try again"
+    if isinstance(error, GatedRepoError):
+        why, hint = gated(page_of(source.repo))
+    return DownloadError(f"{source.file} could not be read from {source}: {why}", hint=hint)

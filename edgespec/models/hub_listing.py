@@ -3,7 +3,6 @@
 Asks through huggingface_hub, so that endpoint, token and proxies are the usual ones.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -12,6 +11,15 @@ from pathlib import PurePosixPath
 from edgespec import paths
 from edgespec.errors import DownloadError, ModelNotFound
 from edgespec.gguf.shards import is_shard, listed, shard_name
+from edgespec.models.hub_client import (
+    endpoint,
+    gated,
+    gist,
+    is_offline,
+    page_of,
+    prepare,
+    refusals,
+)
 from edgespec.models.hub_names import HubName
 from edgespec.models.quants import choose, quant_of, quants_in
 from edgespec.models.spec import HubSource, ModelSpec
@@ -85,11 +93,6 @@ def _later_shards(first: HubFile, found: HubRepo) -> list[HubFile]:
     return [by_name[name] for name in wanted]
 
 
-def is_offline() -> bool:
-    """Whether the environment forbids asking the network, in the hub's own way."""
-    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in ("1", "ON", "YES", "TRUE")
-
-
 def _file_of(name: HubName, found: HubRepo) -> HubFile:
     names = [file.name for file in found.files]
     wanted = name.file if name.file in names else None if name.file else choose(names, name.quant)
@@ -126,30 +129,22 @@ def ask_nobody(name: HubName) -> HubRepo:
 
 def ask_hub(name: HubName) -> HubRepo:
     """Ask the hub for the repository's files."""
-    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # as the download does; read at import
+    prepare()
     from huggingface_hub import HfApi
     from huggingface_hub.errors import (
         GatedRepoError,
-        HfHubHTTPError,
-        HFValidationError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
 
-    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
-    page = f"{endpoint or 'https://huggingface.co'}/{name.repo}"
-    # The base is httpx's own error, whichever httpx this hub is built on.
-    bases = (base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception))
-    refusals: tuple[type[Exception], ...] = (*bases, OSError, HFValidationError)
+    page = page_of(name.repo)
     try:
-        info = HfApi(endpoint=endpoint, library_name="edgespec").model_info(
+        info = HfApi(endpoint=endpoint(), library_name="edgespec").model_info(
             name.repo, revision=name.revision, files_metadata=True, timeout=_ANSWER_S
         )
     except GatedRepoError as error:
-        raise DownloadError(
-            f"{name.repo} is gated: its licence has to be accepted first",
-            hint=f"accept it on {page}, and set HF_TOKEN to a token of yours",
-        ) from error
+        reason, hint = gated(page)
+        raise DownloadError(f"{name.repo} cannot be read: {reason}", hint=hint) from error
     except RepositoryNotFoundError as error:
         raise ModelNotFound(
             f"the hub has no repository {name.repo}, or it is private",
@@ -157,10 +152,9 @@ def ask_hub(name: HubName) -> HubRepo:
         ) from error
     except RevisionNotFoundError as error:
         raise ModelNotFound(f"{name.repo} has no revision {name.revision}", hint=page) from error
-    except refusals as error:
-        gist = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    except refusals() as error:
         raise DownloadError(
-            f"the hub could not be asked for {name.repo}: {gist}",
+            f"the hub could not be asked for {name.repo}: {gist(error)}",
             hint="check the connection; models that are here: `edgespec models ls --here`",
         ) from error
     files = (

@@ -6,7 +6,6 @@ Knows the catalogue's entries (`edgespec.models.spec`), nothing of llama.cpp.
 
 from edgespec.store.compare import Compared, Verdict, compare
 from edgespec.store.disk import Installed, Removed, installed, list_installed, remove
-from edgespec.store.hub import is_offline
 from edgespec.store.job import Patience
 from edgespec.store.progress import Phase, PullProgress, Tell, ignore
 from edgespec.store.pull import described, pull
@@ -24,7 +23,6 @@ __all__ = [
     "described",
     "ignore",
     "installed",
-    "is_offline",
     "list_installed",
     "pull",
     "remove",

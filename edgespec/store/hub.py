@@ -5,7 +5,6 @@ done here: go on where a killed process stopped, hash while writing, say that no
 check what came against the pin (huggingface_hub #4196, #4452).
 """
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,11 +24,6 @@ from edgespec.store.progress import Meter
 from edgespec.store.pump import Lost, pumped
 
 _SHA256 = re.compile("[0-9a-f]{64}")
-
-
-def is_offline() -> bool:
-    """Whether the environment forbids asking the network, in the hub's own way."""
-    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in ("1", "ON", "YES", "TRUE")
 
 
 def fetch(source: HubSource, job: Job) -> Path:

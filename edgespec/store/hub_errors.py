@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgespec.models.hub_client import HUB, connection_errors, gated, gist, refusals
 from edgespec.models.spec import HubSource
 from edgespec.sizes import gigabytes
 from edgespec.store.job import Job, SourceFailed
@@ -16,7 +17,6 @@ from edgespec.store.job import Job, SourceFailed
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
-_HUB = "https://huggingface.co"
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -50,17 +50,8 @@ def retry(error: Exception, source: HubSource) -> Retry | None:
             return Retry("its storage refuses the address that the hub gave", is_answer=True)
         return None
     if isinstance(error, connection_errors()):
-        return Retry(_gist(error))
+        return Retry(gist(error))
     return None
-
-
-def connection_errors() -> tuple[type[Exception], ...]:
-    """The exceptions of a call to the hub that are not our fault."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    # The base is httpx's own error, whichever httpx this hub is built on.
-    http_errors = (base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception))
-    return (*http_errors, OSError)
 
 
 def explained(error: Exception, source: HubSource, endpoint: str | None) -> SourceFailed:
@@ -69,7 +60,6 @@ def explained(error: Exception, source: HubSource, endpoint: str | None) -> Sour
         EntryNotFoundError,
         GatedRepoError,
         HfHubHTTPError,
-        HFValidationError,
         LocalEntryNotFoundError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
@@ -77,9 +67,10 @@ def explained(error: Exception, source: HubSource, endpoint: str | None) -> Sour
 
     if isinstance(error, LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
-    page = f"{endpoint or _HUB}/{source.repo}"
+    page = f"{endpoint or HUB}/{source.repo}"
     if isinstance(error, GatedRepoError):
-        return _gated(page)
+        reason, hint = gated(page)
+        return SourceFailed(reason, hint=hint)
     if isinstance(error, RevisionNotFoundError):
         return SourceFailed(f"it has no revision {source.revision}", hint=f"see {page}")
     if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
@@ -89,8 +80,8 @@ def explained(error: Exception, source: HubSource, endpoint: str | None) -> Sour
         return _refused(error, page)
     if isinstance(error, RepositoryNotFoundError):
         return SourceFailed("there is no such repository, or it is private", hint=f"see {page}")
-    if isinstance(error, (HFValidationError, *connection_errors())):
-        reason = f"no connection to {endpoint or 'it'} ({_gist(error)})"
+    if isinstance(error, refusals()):
+        reason = f"no connection to {endpoint or 'it'} ({gist(error)})"
         return SourceFailed(reason, is_unreachable=True)
     raise error
 
@@ -106,21 +97,6 @@ def disk_failure(error: OSError, folder: Path, job: Job) -> SourceFailed:
     return SourceFailed(
         f"{error.filename or folder} cannot be written: {error.strerror or error}",
         hint="let HF_HOME name a folder of yours",
-    )
-
-
-def _gated(page: str) -> SourceFailed:
-    from huggingface_hub import get_token
-
-    if get_token() is None:
-        return SourceFailed(
-            f"the repository is gated, and no token is set: {page}",
-            hint=f"accept the terms on {page}, make a token (Settings, Access Tokens), and set "
-            "HF_TOKEN to it",
-        )
-    return SourceFailed(
-        f"the repository is gated, and the account of your token may not read it: {page}",
-        hint=f"accept the terms on {page} with that account; some pages grant it later",
     )
 
 
@@ -155,14 +131,3 @@ def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
         return max(0.0, email.utils.mktime_tz(when) - time.time()) if when else None
     reset = re.search(r";r=0;t=(\d+)", headers.get("ratelimit", ""))
     return float(reset[1]) if reset else None
-
-
-def _gist(error: Exception) -> str:
-    # Told apart by name: which httpx the hub is built on differs with its version.
-    name = type(error).__name__
-    if name in ("ReadTimeout", "ConnectTimeout", "PoolTimeout"):
-        return "nothing came in time"
-    if name in ("RemoteProtocolError", "ReadError"):
-        return "the connection broke off"
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")

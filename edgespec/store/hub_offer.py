@@ -1,11 +1,11 @@
 """Asks the hub what it offers under a name: which commit, what size, what hash."""
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from edgespec.models.hub_client import endpoint, prepare
 from edgespec.models.spec import HubSource
 from edgespec.store.hub_errors import explained, retry
 from edgespec.store.job import Job, Patience, SourceFailed
@@ -29,11 +29,6 @@ class Offer:
     etag: str
     """The sha256 of a large file."""
     size_bytes: int | None
-
-
-def endpoint() -> str | None:
-    """The mirror that the environment names."""
-    return os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or None
 
 
 def ask(source: HubSource, job: Job, meter: Meter) -> Offer:
@@ -67,9 +62,7 @@ def pause(asked_s: float | None, failures: int, why: str, patience: Patience, me
 
 
 def _asked(source: HubSource, patience: Patience, meter: Meter) -> Offer:
-    # 0.3 s of CPU time, and its settings are read at import. Its warning about copies instead of
-    # links would go to a screen that is not its own.
-    os.environ.setdefault("HF_HUB_DISABLE_SYMLINKS_WARNING", "1")
+    prepare()
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     base = endpoint()

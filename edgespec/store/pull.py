@@ -8,6 +8,7 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import DownloadError, ModelNotFound
+from edgespec.models.hub_client import is_offline
 from edgespec.models.spec import HubSource, ModelSpec, Source
 from edgespec.sizes import gigabytes
 from edgespec.store import hub, packages
@@ -35,7 +36,7 @@ def pull(
     """
     if path := installed(spec, tell):
         return path
-    if offline or hub.is_offline():
+    if offline or is_offline():
         raise _offline(spec)
     files = [*spec.shards, spec]
     if spec.shards:

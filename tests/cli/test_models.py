@@ -128,7 +128,10 @@ def test_info_as_json_is_one_object(edgespec_home: Path, model: bytes, hub: Loca
         (Fault(ignores_range=True), "gives no parts of"),
         (Fault(status=503), "HTTP status 503"),
         (Fault(cut_after=1000), "could not be read from"),
-        (Fault(status=403, at_hub=True, headers={"X-Error-Code": "GatedRepo"}), "tiny-Q8_0.gguf"),
+        (
+            Fault(status=403, at_hub=True, headers={"X-Error-Code": "GatedRepo"}),
+            f"/{REPO}, make a token",
+        ),
     ],
 )
 def test_info_says_why_a_header_cannot_be_had(
