@@ -46,6 +46,8 @@ def document(result: Result, plots: Sequence[Path] = (), folder: Path = Path()) 
         yield from _section(
             "Several readers at once", tables.STREAM_HEADER, tables.stream_rows(result)
         )
+    if result.places:
+        yield from _section("Memory", tables.PLACE_HEADER, tables.place_rows(result))
     yield from _section("Engines", tables.BUILD_HEADER, tables.build_rows(result))
     yield "## Texts"
     yield ""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from edgespec.api.types import PlaceMemory
 from edgespec.bench import tables
 from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.result import Result
@@ -42,7 +41,9 @@ def lines(result: Result) -> Iterator[str]:
     yield ""
     yield from _costs(result.pass_costs, result.draft_pass_s)
     yield from _memory(result)
-    yield from _places(result.places)
+    if result.places:
+        yield ""
+        yield from table(tables.PLACE_HEADER, tables.place_rows(result))
     if len({note.engine for note in result.arms}) > 1:
         yield ""
         yield from table(tables.BUILD_HEADER, tables.build_rows(result))
@@ -164,16 +165,6 @@ def _memory(result: Result) -> Iterator[str]:
         f"peak memory {gibibytes(memory.peak_bytes)}; llama.cpp's buffers "
         f"{gibibytes(memory.buffer_bytes)} ({kinds}); {gibibytes(memory.beyond_bytes)} beyond them"
     )
-
-
-def _places(places: Sequence[PlaceMemory]) -> Iterator[str]:
-    """How well the plan knew beforehand."""
-    for place in places:
-        share = place.allocated_bytes / place.planned_bytes - 1 if place.planned_bytes else 0.0
-        yield (
-            f"planned for {place.where}: {gibibytes(place.planned_bytes)}; allocated: "
-            f"{gibibytes(place.allocated_bytes)} ({share:+.1%})"
-        )
 
 
 def _sampling(costs: Sequence[ChainCost]) -> Iterator[str]:

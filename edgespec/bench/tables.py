@@ -28,6 +28,7 @@ TIME_HEADER = ("arm", "temp", "draft", "target", "verify", "host", "by position"
 STREAM_HEADER = (
     "readers", "arm", "answers", "tok/s in all", "x plain", "tok/s each", "ttft s", "worst ttft s",
 )  # fmt: skip
+PLACE_HEADER = ("place", "planned", "allocated", "difference")
 BUILD_HEADER = ("engine", "version", "threads", "peak memory", "build")
 _POSITIONS = 4
 """Positions shown in a table; the JSON has all."""
@@ -146,6 +147,21 @@ def stream_rows(result: Result) -> Rows:
             f"{score.worst_ttft_s:.2f}",
         )
         for score in result.streams
+    ]
+
+
+def place_rows(result: Result) -> Rows:
+    """A row per device, host memory included: how well the plan knew beforehand."""
+    return [
+        (
+            place.where,
+            gibibytes(place.planned_bytes),
+            gibibytes(place.allocated_bytes),
+            f"{place.allocated_bytes / place.planned_bytes - 1:+.1%}"
+            if place.planned_bytes
+            else NONE,
+        )
+        for place in result.places
     ]
 
 
