@@ -71,12 +71,21 @@ def peak_bytes() -> int:
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Not ru_maxrss, which survives exec: a child would begin with its parent's peak.
-        text = status.read_text(encoding="ascii", errors="replace")
-        return 1024 * int(text.split("VmHWM:")[1].split()[0])
+    # Not ru_maxrss, which survives exec: a child would begin with its parent's peak.
+    told_bytes = high_water_bytes("self")
+    if told_bytes is not None:
+        return told_bytes
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def high_water_bytes(pid: int | str) -> int | None:
+    """The same of any process, "self" being this one, where Linux tells; else None."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    found = re.search(r"VmHWM:\s*(\d+) kB", text)
+    return None if found is None else 1024 * int(found[1])

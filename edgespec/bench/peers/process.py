@@ -5,12 +5,12 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from time import monotonic, sleep
 
 import psutil
 
 from edgespec.bench.engine import EngineFailed
+from edgespec.bench.memory import high_water_bytes
 
 _END_S = 5.0
 _POLL_S = 0.05
@@ -109,10 +109,8 @@ def _ending(code: int) -> str:
 
 
 def _peak_bytes(process: psutil.Process) -> int:
-    status = Path(f"/proc/{process.pid}/status")
-    if status.exists():
-        text = status.read_text(encoding="ascii", errors="replace")
-        if "VmHWM:" in text:
-            return 1024 * int(text.split("VmHWM:")[1].split()[0])
+    told_bytes = high_water_bytes(process.pid)
+    if told_bytes is not None:
+        return told_bytes
     memory = process.memory_info()
     return int(getattr(memory, "peak_wset", memory.rss))
