@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from edgespec.bench.engine import PLAIN
 from edgespec.bench.intervals import LEVEL, Interval, intervals
@@ -126,24 +127,9 @@ def _change(
     after: Sequence[Sequence[float]],
     level: float,
 ) -> Change:
-    old, new = (math.exp(_mean([_mean(group) for group in logs])) for logs in (before, after))
-    return Change(what, arm, temperature, old, new, _difference(before, after, level))
-
-
-def _difference(
-    before: Sequence[Sequence[float]], after: Sequence[Sequence[float]], level: float
-) -> Interval | None:
-    """The interval of the mean of `after` over that of `before`."""
-    parts = [intervals(logs, level).total for logs in (before, after)]
-    old, new = parts
-    if old is None or new is None:
-        return None
-    # Two independent errors, each with its own spread to either side: they add up as squares.
-    middle = [_mean([_mean(group) for group in logs]) for logs in (before, after)]
-    shift = middle[1] - middle[0]
-    down = math.hypot(middle[1] - math.log(new.low), math.log(old.high) - middle[0])
-    up = math.hypot(math.log(new.high) - middle[1], middle[0] - math.log(old.low))
-    return Interval(math.exp(shift - down), math.exp(shift + up))
+    old, new = (math.exp(fmean(fmean(group) for group in logs)) for logs in (before, after))
+    known = (intervals(logs, level).total for logs in (before, after))
+    return Change(what, arm, temperature, old, new, _factor(old, new, *known))
 
 
 def _cells(
@@ -155,18 +141,22 @@ def _cells(
     level: float,
 ) -> Iterator[Change]:
     """One change per prompt; noise is taken to be alike in all."""
-    old, new = intervals(before, level).groups, intervals(after, level).groups
-    for (prompt, _), a, b, low, high in zip(keys, before, after, old, new, strict=True):
-        interval = None
-        if low is not None and high is not None:
-            shift = _mean(b) - _mean(a)
-            half = math.hypot(*(math.log(i.high / i.low) / 2 for i in (low, high)))
-            interval = Interval(math.exp(shift - half), math.exp(shift + half))
-        yield Change(prompt, arm, temperature, math.exp(_mean(a)), math.exp(_mean(b)), interval)
+    known = (intervals(logs, level).groups for logs in (before, after))
+    for (prompt, _), a, b, *found in zip(keys, before, after, *known, strict=True):
+        old, new = math.exp(fmean(a)), math.exp(fmean(b))
+        yield Change(prompt, arm, temperature, old, new, _factor(old, new, *found))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _factor(
+    old: float, new: float, known_old: Interval | None, known_new: Interval | None
+) -> Interval | None:
+    """The interval of `new` over `old`, from theirs."""
+    if known_old is None or known_new is None:
+        return None
+    # Two independent errors, each with its own spread to either side: they add up as squares.
+    down = math.hypot(math.log(new / known_new.low), math.log(known_old.high / old))
+    up = math.hypot(math.log(known_new.high / new), math.log(old / known_old.low))
+    return Interval(new / old * math.exp(-down), new / old * math.exp(up))
 
 
 def _texts(

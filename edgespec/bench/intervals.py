@@ -10,6 +10,7 @@ common error law); the widening is Student's t by its expansion in 1/df (Fisher 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +73,7 @@ def _residuals(logs: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
 
 def _widening(level: float, df: int) -> float:
     """Student's quantile over the normal one: few residuals know their own spread badly."""
-    z = _normal_quantile((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     z2 = z * z
     terms: tuple[float, ...] = (
         (z2 + 1) / 4,
@@ -81,12 +82,6 @@ def _widening(level: float, df: int) -> float:
         ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160,
     )
     return 1.0 + sum(term / float(df**power) for power, term in enumerate(terms, start=1))
-
-
-def _normal_quantile(p: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(p)
 
 
 def _around(mean: float, shifts: npt.NDArray[np.float64], level: float) -> Interval:

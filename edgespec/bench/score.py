@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 from edgespec.bench.engine import OURS, PLAIN, Run, is_ours
 from edgespec.bench.intervals import Interval, intervals
@@ -113,11 +113,6 @@ def pairs(cell: Cell, arm: str, base: str) -> list[tuple[Run, Run]]:
     return [(turn[arm], turn[base]) for turn in turns if arm in turn and base in turn]
 
 
-def mean_ratio(logs: Sequence[float]) -> float:
-    """The geometric mean of ratios whose logarithms are given."""
-    return math.exp(sum(logs) / len(logs))
-
-
 def _score(
     cell: Cell,
     arm: str,
@@ -142,9 +137,9 @@ def _score(
         arm=arm,
         n_tokens=runs[0].n_tokens,
         tokens_per_s=median(run.tokens_per_s for run in runs),
-        ratio=mean_ratio(logs),
+        ratio=math.exp(fmean(logs)),
         interval=interval,
-        own_ratio=mean_ratio(log_ratios(cell, arm, str(own_plain))) if has_own else None,
+        own_ratio=math.exp(fmean(log_ratios(cell, arm, str(own_plain)))) if has_own else None,
         ttft_s=cell.ttft_s.get(engine_of(arm), math.nan),
         latency=latency(runs),
         tokens_per_pass=runs[0].n_tokens / stats.passes if stats and stats.passes else None,

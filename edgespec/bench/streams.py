@@ -4,12 +4,11 @@ Drafts use what a processor has left over while it decodes one answer. Many answ
 leave nothing over, if the engine decodes them together; an engine that queues them cannot use that.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from random import Random
-from statistics import median
+from statistics import geometric_mean, median
 from time import perf_counter
 from typing import Protocol
 
@@ -115,13 +114,13 @@ def _scores(
     for arm, turns in seen.items():
         if len(turns) != len(seen[PLAIN]):
             continue  # its engine failed between two turns
-        logs = [math.log(a / b) for a, b in zip(speeds[arm], speeds[PLAIN], strict=True)]
+        ratios = [a / b for a, b in zip(speeds[arm], speeds[PLAIN], strict=True)]
         firsts = [run.arrivals[0][0] for runs in turns for run in runs if run.arrivals]
         yield StreamScore(
             arm,
             n,
             tokens_per_s=median(speeds[arm]),
-            ratio=math.exp(sum(logs) / len(logs)),
+            ratio=geometric_mean(ratios),
             reader_tokens_per_s=median(_reader_speed(run) for runs in turns for run in runs),
             ttft_s=median(firsts),
             worst_ttft_s=max(firsts),

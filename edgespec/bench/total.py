@@ -1,16 +1,15 @@
 """The figures of one arm over all prompts."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import geometric_mean, median
 
 from edgespec.bench.engine import PLAIN, Run
 from edgespec.bench.intervals import Interval, intervals
 from edgespec.bench.latency import Latency, latency
 from edgespec.bench.measure import Cell
-from edgespec.bench.score import Score, Shares, log_ratios, mean_ratio, shares
+from edgespec.bench.score import Score, Shares, log_ratios, shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _total(scored: Sequence[Score], cells: Sequence[Cell]) -> Total:
     by_ratio = sorted(scored, key=lambda s: s.ratio)
     runs = [run for cell in cells for run in cell.runs(arm)]
     logs = [log_ratios(cell, arm, PLAIN) for cell in cells]
-    own = [math.log(s.own_ratio) for s in scored if s.own_ratio is not None]
+    own = [s.own_ratio for s in scored if s.own_ratio is not None]
     energies = [run.energy_j for run in runs if run.energy_j is not None]
     n_tokens = sum(run.n_tokens for run in runs)
     drafts = _drafts(runs)
@@ -74,9 +73,9 @@ def _total(scored: Sequence[Score], cells: Sequence[Cell]) -> Total:
         temperature=scored[0].temperature,
         n_prompts=len(scored),
         tokens_per_s=n_tokens / sum(run.wall_s for run in runs),
-        ratio=mean_ratio([math.log(s.ratio) for s in scored]),
+        ratio=geometric_mean(s.ratio for s in scored),
         interval=intervals(logs).total if arm != PLAIN else None,
-        own_ratio=mean_ratio(own) if len(own) == len(scored) else None,
+        own_ratio=geometric_mean(own) if len(own) == len(scored) else None,
         ttft_s=median(s.ttft_s for s in scored),
         latency=latency(runs),
         acceptance=drafts.acceptance,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, log
+from statistics import geometric_mean
 
 from edgespec.control.costs import Measured
 from edgespec.replay.oracle import best_s
@@ -40,11 +40,6 @@ class Result:
         """The policies that need no hindsight, the best first, the controller aside."""
         others = [name for name in self.ratios if name not in (AUTO, CLAIRVOYANT, BEST_STATIC)]
         return tuple(sorted(others, key=self.mean, reverse=True))
-
-
-def geometric_mean(ratios: Sequence[float]) -> float:
-    """Of positive numbers."""
-    return exp(sum(map(log, ratios)) / len(ratios))
 
 
 def compare(

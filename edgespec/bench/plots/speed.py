@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import geometric_mean
 from typing import Any
 
 from edgespec.bench.engine import PLAIN
@@ -66,12 +67,12 @@ def _panel(axes: Any, arm: str, tasks: Sequence[str], scored: Sequence[Score]) -
 def _mean_ratio(scored: Sequence[Score]) -> tuple[float, float, float]:
     """The geometric mean, and its interval from those of independent prompts."""
     n = len(scored)
-    middle = sum(math.log(s.ratio) for s in scored) / n
+    middle = geometric_mean(s.ratio for s in scored)
     known = [s.interval for s in scored if s.interval is not None]
     if len(known) < n:
-        return (math.exp(middle),) * 3
+        return (middle,) * 3
     half = math.hypot(*(math.log(i.high / i.low) / 2 for i in known)) / n
-    return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
+    return middle, middle * math.exp(-half), middle * math.exp(half)
 
 
 def streams(result: Result) -> Any:
