@@ -41,7 +41,8 @@ def gather(
 ) -> Gathered:
     """What to plan. `draft`: a name, "auto" for the catalogue's advice, or "off".
 
-    `is_here`: the plan is for this machine, where a load takes the drafts that are on it, if any.
+    `is_here`: the plan is for this machine, where a load takes the drafts that are on it, if any,
+    and an index of the user's own texts if there is one.
     Raises: `ModelNotFound`, `ModelFileError`, `UsageError`, `IncompatibleDraft`.
     """
     catalogue = load_catalogue()
@@ -54,7 +55,8 @@ def gather(
     else:
         drafts = (_model(draft, catalogue, notices),)
         _check(model, drafts[0])
-    request = PlanRequest(hardware, model.sizes, tuple(one.sizes for one in drafts), asked)
+    sizes = tuple(one.sizes for one in drafts)
+    request = PlanRequest(hardware, model.sizes, sizes, asked, has_index=is_here and _has_index())
     return Gathered(request, tuple(notices))
 
 
@@ -107,6 +109,12 @@ def _is_pair(target: _Model, draft: _Model) -> bool:
     if target.header is None or draft.header is None:
         return True  # the catalogue advises it
     return check_pair(target.header, draft.header).ok
+
+
+def _has_index() -> bool:
+    from edgespec.index.store import names  # numpy
+
+    return bool(names())
 
 
 def _check(target: _Model, draft: _Model) -> None:

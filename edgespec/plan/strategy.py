@@ -3,24 +3,34 @@
 The rule: a draft model if target, drafter and caches fit the card; on several cards the target
 split over them and the drafter on the lighter one; else what needs no memory. Whether drafting
 pays at a step is decided there, by what was measured.
+
+Drafters are known by name: their classes need numpy, which a plan does without.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from edgespec.drafters import DRAFTERS
 from edgespec.hardware.types import Unknown
 from edgespec.plan.fit import Fit
 from edgespec.plan.types import PlanRequest
 
+NEED_MODEL: Final = frozenset({"model", "suffix+model"})
+NEED_BRANCHES: Final = frozenset({"lookahead", "tree"})
+"""Passes that branch, which a context must be made for: so they are asked for by name."""
+NEED_INDEX: Final = frozenset({"index"})
+
 
 def strategy(request: PlanRequest, found: Fit) -> tuple[tuple[str, ...], str]:
-    """Names of the registry in order of preference, and the reason."""
-    free = tuple(name for name in DRAFTERS if not _needs_model(name))
-    lookups = tuple(name for name in free if name != "none")
+    """Names of the registry that can be built on this, in order of preference, and the reason."""
+    missing = NEED_MODEL | {"none"}
+    missing |= frozenset() if found.target.max_branches else NEED_BRANCHES
+    missing |= frozenset() if request.has_index else NEED_INDEX
+    lookups = tuple(name for name in DRAFTERS if name not in missing)
     if found.draft is None:
-        told = f"drafts come from {', '.join(lookups)}, which takes no memory: {_lack(request)}"
-        return (*lookups, "none"), told
-    with_model = tuple(sorted((n for n in DRAFTERS if _needs_model(n)), key=len, reverse=True))
+        told = f"drafts take no memory and come from {' and '.join(lookups)}: {_lack(request)}"
+        return (*lookups, "none"), told + _beside(request, missing)
+    with_model = tuple(sorted(NEED_MODEL, key=len, reverse=True))
     return (*with_model, *lookups, "none"), _fitting(request, found)
 
 
@@ -43,10 +53,6 @@ def notes(request: PlanRequest, found: Fit) -> Iterator[str]:
     yield from request.hardware.notes
 
 
-def _needs_model(name: str) -> bool:
-    return "model" in name.split("+")
-
-
 def _fitting(request: PlanRequest, found: Fit) -> str:
     target, draft = found.target.devices, found.draft.devices if found.draft else ()
     if not target:
@@ -58,6 +64,13 @@ def _fitting(request: PlanRequest, found: Fit) -> str:
     lighter = ", the lighter one" if len(target) > 1 and len(draft) == 1 else ""
     part = "" if is_whole else "a part of "
     return f"{part}the target lies on {' and '.join(target)}, the drafter on {where}{lighter}"
+
+
+def _beside(request: PlanRequest, missing: frozenset[str]) -> str:
+    """What would draft without a model if it were asked for by name."""
+    can_branch = not request.target.is_recurrent
+    named = [name for name in DRAFTERS if name in NEED_BRANCHES & missing and can_branch]
+    return f" (--drafter {' or '.join(named)} takes none either)" if named else ""
 
 
 def _lack(request: PlanRequest) -> str:

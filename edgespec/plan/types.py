@@ -112,6 +112,8 @@ class PlanRequest:
     drafts: tuple[ModelSizes, ...] = ()
     """Whole models that may draft, best evidence first."""
     asked: Asked = Asked()
+    has_index: bool = False
+    """The user's own texts are indexed here, for drafts to come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ class Plan:
     target: Placement
     draft: Placement | None
     drafters: tuple[str, ...]
-    """Of the registry, in order of preference: the strategy."""
+    """Those of the registry that can be built on this, in order of preference: the strategy."""
     reason: str
     """Why this strategy: one sentence."""
     lines: tuple[Line, ...]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgespec.control import LONGEST
+from edgespec.drafters import DRAFTERS, find
 from edgespec.engine.model import NATIVE_SNAPSHOTS
 from edgespec.errors import DoesNotFit, UsageError
 from edgespec.hardware.gpu import read_devices
@@ -16,6 +17,7 @@ from edgespec.hardware.types import Cpu, Device, HardwareReport, Memory, Unknown
 from edgespec.plan.fit import MAX_LOGITS, N_SNAPSHOTS
 from edgespec.plan.lines import owners, shares
 from edgespec.plan.make import make_plan, next_rung
+from edgespec.plan.strategy import NEED_BRANCHES, NEED_INDEX, NEED_MODEL
 from edgespec.plan.types import (
     Asked,
     DraftWish,
@@ -467,6 +469,32 @@ def test_any_machine_gets_a_plan_that_fits_or_a_refusal(
         assert all(room.needed_bytes <= (room.free_bytes or 0) for room in plan.rooms)
         assert (plan.draft is None) == (plan.draft_id is None)
         plan = next_rung(wished, plan)
+
+
+def test_strategy_names_only_drafters_that_can_be_built() -> None:
+    wished = request(drafts=())
+
+    found = make_plan(wished)
+    indexed = make_plan(replace(wished, has_index=True))
+    branching = make_plan(replace(wished, asked=Asked(max_branches=8)))
+
+    assert found.drafters == ("suffix", "none")
+    assert "--drafter lookahead or tree" in found.reason
+    assert indexed.drafters == ("suffix", "index", "none")
+    assert branching.drafters == ("suffix", "lookahead", "tree", "none")
+    assert "--drafter" not in branching.reason
+
+
+@pytest.mark.parametrize(
+    ("need", "names"),
+    [
+        ("needs_draft_model", NEED_MODEL),
+        ("needs_branches", NEED_BRANCHES),
+        ("needs_index", NEED_INDEX),
+    ],
+)
+def test_strategy_knows_what_the_registry_needs(need: str, names: frozenset[str]) -> None:
+    assert {name for name in DRAFTERS if getattr(find(name), need, False)} == names
 
 
 def test_constants_agree_with_the_engine() -> None:
