@@ -7,16 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Reason = Literal["gain", "plain", "fixed", "probe", "read", "refresh", "guarded"]
-"""Why a step was taken as it was.
+"""Why a step was taken as it was."""
 
-gain     this draft promised more tokens for its time than anything else
-plain    no draft promised more than a plain step
-fixed    drafter and length were set by the user
-probe    a drafter that had not been asked for long was tried once
-read     the draft model read a part of the text, which pays only later
-refresh  a plain step, to measure anew what plain decoding costs
-guarded  a draft promised more, but would have risked more time than the bound allows
-"""
+REASONS: dict[Reason, str] = {
+    "gain": "this draft promised more tokens for its time",
+    "plain": "no draft promised more than a plain step",
+    "fixed": "drafter and length were set by you",
+    "probe": "a drafter not asked for long was tried",
+    "read": "the draft model read text, which pays later",
+    "refresh": "a plain step, to measure plain decoding anew",
+    "guarded": "a draft promised more, but risked more than the bound allows",
+}
+"""Each in words for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +123,19 @@ class Explanation:
     """What the same tokens would have taken plainly, as estimated; None before the first step."""
     bound: Bound | None
     """None where drafter and length are fixed: then nothing is promised."""
-    reasons: dict[str, int]
-    """Steps by `Reason`."""
+    reasons: dict[Reason, int]
+    """Steps by what they were taken for."""
 
     @property
     def speedup(self) -> float | None:
         """Estimated; None before the first step."""
         return self.plain_s / self.took_s if self.plain_s and self.took_s else None
+
+    @property
+    def reasons_in_words(self) -> list[tuple[int, str]]:
+        """Steps, and what they were taken for; the most frequent first."""
+        counted = sorted(self.reasons.items(), key=lambda item: -item[1])
+        return [(n, REASONS[reason]) for reason, n in counted]
 
     def to_dict(self) -> dict[str, Any]:
         """All fields and the speed-up, for JSON."""

@@ -20,15 +20,6 @@ from .glyphs import Glyphs
 from .provenance import legend
 
 MAX_DECISIONS = 40
-REASONS = {
-    "gain": "this draft promised more tokens for its time",
-    "plain": "no draft promised more than a plain step",
-    "fixed": "drafter and length were set by you",
-    "probe": "a drafter not asked for long was tried",
-    "read": "the draft model read text, which pays later",
-    "refresh": "a plain step, to measure plain decoding anew",
-    "guarded": "a draft promised more, but risked too much",
-}
 
 
 class WhyScreen(Dialog[None]):
@@ -122,8 +113,7 @@ def _arms(explanation: Explanation) -> str:
 
 
 def _reasons(explanation: Explanation) -> str:
-    counted = sorted(explanation.reasons.items(), key=lambda item: -item[1])
-    return "\n".join(f"{n:>6}  {REASONS.get(reason, reason)}" for reason, n in counted)
+    return "\n".join(f"{n:>6}  {reason}" for n, reason in explanation.reasons_in_words)
 
 
 def _decisions(decisions: Sequence[Decision]) -> str:

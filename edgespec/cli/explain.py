@@ -3,22 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from edgespec.explanation import Acceptance, Arm, Decision, Explanation, Reason
+from edgespec.explanation import Acceptance, Arm, Decision, Explanation
 
 if TYPE_CHECKING:
     from edgespec.api.types import LanguageModel
 
 _STEPS = 12
 """Of the last steps, shown one by one."""
-_REASONS: dict[Reason, str] = {
-    "gain": "a draft promised most",
-    "plain": "no draft promised more than a plain step",
-    "fixed": "as was set",
-    "probe": "a drafter that was idle for long was tried",
-    "read": "the draft model read a part of the text",
-    "refresh": "a plain step, to know what it costs now",
-    "guarded": "a draft promised more, but risked more than the bound allows",
-}
 
 
 def explained(model: "LanguageModel") -> Iterator[str]:
@@ -31,8 +22,8 @@ def explained(model: "LanguageModel") -> Iterator[str]:
 def lines(told: Explanation) -> Iterator[str]:
     """For a person, narrower than 100 columns."""
     yield _headline(told)
-    for reason, n in sorted(told.reasons.items(), key=lambda item: -item[1]):
-        yield f"  {n:>5} x {_REASONS[reason]}"  # type: ignore[index]
+    for n, reason in told.reasons_in_words:
+        yield f"  {n:>5} x {reason}"
     for arm in told.arms:
         if arm.steps or arm.note:
             yield from _arm(arm)

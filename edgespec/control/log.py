@@ -7,7 +7,7 @@ from edgespec.control.acceptance import Acceptance
 from edgespec.control.costs import Costs
 from edgespec.control.ledger import SHARE, Ledger
 from edgespec.explanation import Acceptance as Seen
-from edgespec.explanation import Arm, Bound, Decision, Explanation, PassCost
+from edgespec.explanation import Arm, Bound, Decision, Explanation, PassCost, Reason
 
 _KEPT = 512
 _TELLING = (1, 2, 3, 4, 6, 8, 9, 12, 16, 17, 24, 32, 33, 48, 64)
@@ -25,7 +25,7 @@ class Log:
         self._note = note
         self._decisions: list[Decision] = []
         self._arms: dict[str, Arm] = {"none": _empty("none")}
-        self._reasons: dict[str, int] = {}
+        self._reasons: dict[Reason, int] = {}
         self._plain_s = 0.0
         self._acceptance: Mapping[str, Acceptance] = {}
         self._ledger: Ledger | None = None

@@ -1,12 +1,13 @@
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner, Result
 
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import cli
-from edgespec.explanation import Acceptance, Arm, Bound, Decision, Explanation
+from edgespec.explanation import REASONS, Acceptance, Arm, Bound, Decision, Explanation, Reason
 from tests.scripted import ScriptedLM
 
 DECISION = Decision(
@@ -66,6 +67,10 @@ def test_explanation_is_part_of_the_json(gguf: str) -> None:
     told = json.loads(result.stdout)["explanation"]
     assert told["reasons"] == {"plain": 4, "gain": 1}
     assert told["speedup"] == pytest.approx(0.4 / 0.26)
+
+
+def test_every_reason_has_words() -> None:
+    assert set(REASONS) == set(get_args(Reason))
 
 
 def test_nothing_is_explained_unasked(gguf: str) -> None:
