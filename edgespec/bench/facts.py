@@ -9,6 +9,7 @@ from typing import Any
 
 import edgespec
 from edgespec.bench.revive import plain
+from edgespec.hardware.types import Unknown
 
 _PACKAGES = ("llama-cpp-python", "numpy")
 
@@ -24,21 +25,22 @@ def versions() -> dict[str, str]:
 
 def hardware() -> dict[str, Any]:
     """The machine, and how busy others kept it (`load`: the last minute's average)."""
-    import psutil
-
-    from edgespec.engine.devices import devices
-    from edgespec.engine.threads import cores
     from edgespec.hardware.probe import probe
 
-    have = cores()
+    report = probe()
+    cpu, memory = report.cpu, report.memory
     return {
         "system": f"{platform.system()} {platform.release()}",
-        "cpu": _cpu(),
-        "cores": {"physical": have.physical, "logical": have.logical, "usable": have.usable},
-        "memory_bytes": psutil.virtual_memory().total,
-        "devices": [f"{device.kind} {device.description}" for device in devices()],
+        "cpu": cpu.machine if isinstance(cpu.name, Unknown) else cpu.name,
+        "cores": {
+            "physical": cpu.n_physical,
+            "logical": cpu.n_logical,
+            "usable": cpu.n_threads,
+        },
+        "memory_bytes": None if isinstance(memory.total_bytes, Unknown) else memory.total_bytes,
+        "devices": [f"{device.kind} {device.description}" for device in report.devices],
         "load": load(),
-        "report": plain(probe()),
+        "report": plain(report),
     }
 
 
@@ -64,15 +66,6 @@ def _git(root: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return ended.stdout.strip()
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())
 
 
 def version_of(package: str) -> str:
