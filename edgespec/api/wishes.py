@@ -24,20 +24,24 @@ def wishes(
     n_layers = loading.get("n_gpu_layers")
     if n_layers is not None and n_layers < 0:
         raise UsageError(f"{n_layers} layers cannot lie on a GPU", hint="give 0 or more, or none")
-    devices, draft_devices = loading.get("devices"), loading.get("draft_devices")
     workers = loading.get("rpc")
     connected = tuple(
         name for worker in (endpoints_of(workers) if workers else ()) for name in connect(worker)
     )
-    asked = Asked(
+    return asked_of(loading, _draft_wish(draft, drafter)), connected
+
+
+def asked_of(loading: Placing, draft: DraftWish) -> Asked:
+    """The same for the plan alone, as it was said."""
+    devices, draft_devices = loading.get("devices"), loading.get("draft_devices")
+    return Asked(
         kv_type=loading.get("kv_type"),
-        draft=_draft_wish(draft, drafter),
-        n_gpu_layers=n_layers,
+        draft=draft,
+        n_gpu_layers=loading.get("n_gpu_layers"),
         devices=None if devices is None else tuple(devices),
         draft_devices=None if draft_devices is None else tuple(draft_devices),
         split_mode=loading.get("split_mode"),
     )
-    return asked, connected
 
 
 def _draft_wish(draft: str | Path | None, drafter: str) -> DraftWish:

@@ -1,7 +1,7 @@
 """`edgespec plan`: what would go where, in bytes, before anything is loaded."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +11,7 @@ from edgespec.cli.flags import log_flags
 from edgespec.cli.placing import loading_of, placing_flags
 from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
-from edgespec.plan.types import Asked, DraftWish
+from edgespec.plan.types import DraftWish
 
 if TYPE_CHECKING:
     from edgespec.api.types import Placing
@@ -45,11 +45,13 @@ def plan(
     TARGET is a file, a model that is here, or one of the catalogue. With --hardware, for a machine
     that is not here. Exits with 4 when what was asked for does not fit.
     """
+    from edgespec.api.wishes import asked_of
     from edgespec.plan.gather import gather
     from edgespec.plan.make import make_plan
 
     said = loading_of(placing)
-    asked = _asked(said, draft, ctx)
+    wish: DraftWish = "auto" if draft == "auto" else "off" if draft == "off" else "required"
+    asked = replace(asked_of(said, wish), n_ctx=ctx)
     machine = _here(said) if hardware is None else _elsewhere(hardware, said)
     gathered = gather(target, draft, asked, machine, is_here=hardware is None)
     for notice in gathered.notices:
@@ -59,20 +61,6 @@ def plan(
         shared.screen.line(json.dumps(asdict(found), indent=1))
     else:
         show(shared.screen, found, machine)
-
-
-def _asked(said: "Placing", draft: str, n_ctx: int | None) -> Asked:
-    wish: DraftWish = "auto" if draft == "auto" else "off" if draft == "off" else "required"
-    devices, draft_devices = said.get("devices"), said.get("draft_devices")
-    return Asked(
-        n_ctx=n_ctx,
-        kv_type=said.get("kv_type"),
-        draft=wish,
-        n_gpu_layers=said.get("n_gpu_layers"),
-        devices=None if devices is None else tuple(devices),
-        draft_devices=None if draft_devices is None else tuple(draft_devices),
-        split_mode=said.get("split_mode"),
-    )
 
 
 def _here(said: "Placing") -> "HardwareReport":
