@@ -61,10 +61,8 @@ class Attempt:
         n_threads: int,
         use_extra_bufts: bool,
         progress: Progress,
-        max_branches: int,
     ) -> None:
         self._files = _chosen(files, plan)
-        self._max_branches = max_branches
         self._plan = plan
         self._n_threads = n_threads
         self._use_extra_bufts = use_extra_bufts
@@ -124,8 +122,7 @@ class Attempt:
         return lambda fraction: self._progress(f"loading {name}", fraction)
 
     def _target(self) -> trial.Part:
-        part = self._part(self._files.target.path, self._plan.target)
-        return replace(part, context=replace(part.context, max_branches=self._max_branches))
+        return self._part(self._files.target.path, self._plan.target)
 
     def _draft(self) -> trial.Part | None:
         header, placement = self._files.draft, self._plan.draft
@@ -153,6 +150,7 @@ class Attempt:
                 max_logits=placement.max_logits,
                 n_threads=self._n_threads,
                 kv_type=placement.kv_type,
+                max_branches=placement.max_branches,
             ),
         )
 

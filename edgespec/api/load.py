@@ -44,7 +44,7 @@ def load_pair(
     threads = n_threads or default_threads()
     is_doubtful = False
     while True:
-        load = Attempt(files, found.plan, threads, verdict.use_extra_bufts, progress, max_branches)
+        load = Attempt(files, found.plan, threads, verdict.use_extra_bufts, progress)
         try:
             return load.run(is_doubtful=is_doubtful)
         except DoesNotFit as error:
