@@ -24,7 +24,7 @@ from edgespec.errors import DoesNotFit
 _log = logging.getLogger(__name__)
 
 _TIMEOUT_S: Final = 600.0
-_REFUSED: Final = 4
+REFUSED: Final = 4
 """The child's exit status where the load failed in order: its last line says why."""
 
 
@@ -64,7 +64,7 @@ def attempt(
     if ended.status == 0:
         if is_remembered:
             _remember(kept, job)
-    elif ended.status == _REFUSED:
+    elif ended.status == REFUSED:
         raise DoesNotFit(ended.said)
     elif ended.signal or ended.fault:
         killed_by = ended.signal or ended.fault

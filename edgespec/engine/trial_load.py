@@ -9,10 +9,9 @@ from contextlib import ExitStack
 import numpy as np
 
 from edgespec.engine.model import Model
-from edgespec.engine.trial import Part, parts_of
+from edgespec.engine.trial import REFUSED, Part, parts_of
 from edgespec.errors import EdgespecError
 
-_REFUSED = 4
 _SPARE_BYTES = 32 << 20
 """Held beside the load: what answering takes in the process that will really do it."""
 
@@ -44,4 +43,4 @@ if __name__ == "__main__":
         load(parts_of(sys.argv[1]))
     except (EdgespecError, MemoryError) as error:
         sys.stdout.write(f"{error or 'memory ran out'}\n")
-        sys.exit(_REFUSED)
+        sys.exit(REFUSED)
