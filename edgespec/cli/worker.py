@@ -71,17 +71,16 @@ def worker(
 
 def _lent(device: str | None, memory: str | None, threads: int | None, cache: bool) -> "Lent":
     from edgespec import paths
-    from edgespec.engine.devices import devices
+    from edgespec.engine.devices import devices, own_gpus
     from edgespec.engine.rpc.worker import Lent
     from edgespec.engine.threads import default_threads
 
     here = {d.name: d for d in devices()}
-    gpus = [name for name, d in here.items() if d.kind in ("GPU", "IGPU")]
     named = names_of(device) or ()
     for name in named:
         if name not in here:
             raise UsageError(f"there is no device {name!r} here", hint=f"--device {','.join(here)}")
-    chosen = named or tuple(gpus) or ("CPU",)
+    chosen = named or own_gpus() or ("CPU",)
     cache_dir: Path | None = None
     if cache:
         cache_dir = paths.cache_dir() / "rpc"
