@@ -93,9 +93,7 @@ def inputs(tmp_path: Path, *, has_draft: bool = False) -> PeerInputs:
 
 def llama(played: Played, process: PeerProcess) -> LlamaHttpEngine:
     server = Server("llama-server:plain", played.url)
-    return LlamaHttpEngine(
-        "llama-server:plain", "llama-server:plain", process, server, Build("1"), lambda p: [1, 2, 3]
-    )
+    return LlamaHttpEngine("llama-server:plain", process, server, Build("1"), lambda p: [1, 2, 3])
 
 
 def told(*tokens: int, n: int | None = None) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from edgespec.bench.energy import Energy, spent_j, unmeasured
 from edgespec.bench.engine import Ask, Reading, Run
+from edgespec.bench.peers.child import ChildEngine
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build
@@ -16,7 +17,7 @@ from edgespec.core import Sampling
 from edgespec.events import Stats
 
 
-class LlamaHttpEngine:
+class LlamaHttpEngine(ChildEngine):
     """Implements `types.Peer` and `streams.Crowd`. One arm, named as the engine."""
 
     is_batching = True
@@ -24,57 +25,30 @@ class LlamaHttpEngine:
     def __init__(
         self,
         name: str,
-        plain: str,
         process: PeerProcess,
         server: Server,
         build: Build,
         tokens_of: Callable[[BenchPrompt], list[int]],
         energy_j: Energy = unmeasured,
-        clock: Callable[[], float] = perf_counter,
         *,
         remembers: bool = False,
     ) -> None:
         """Take ownership of `process`, which serves."""
-        self.remembers = remembers
-        self.name = name
-        self.arms: tuple[str, ...] = (name,)
-        self.plain: str | None = plain
-        self.build = build
-        self._process = process
+        super().__init__(name, process, build, tokens_of, energy_j, remembers=remembers)
         self._server = server
-        self._tokens_of = tokens_of
-        self._energy_j = energy_j
-        self._clock = clock
-
-    @property
-    def peak_bytes(self) -> int | None:
-        """Most resident memory of the server."""
-        return self._process.peak_bytes
-
-    def wake(self) -> None:
-        """Let the server run."""
-        self._process.wake()
-
-    def rest(self) -> None:
-        """Stop the server."""
-        self._process.sleep()
-
-    def close(self) -> None:
-        """End the server; idempotent."""
-        self._process.close()
 
     def read(self, prompt: BenchPrompt) -> Reading:
         """Read the prompt with nothing of it cached."""
         n_tokens = len(self._tokens_of(prompt))
         ask = Ask(prompt, Sampling(), 1)
-        run = self._run(ask, self._clock(), {"cache_prompt": False, "id_slot": 0})
+        run = self._run(ask, perf_counter(), {"cache_prompt": False, "id_slot": 0})
         return Reading(n_tokens, run.wall_s)
 
     def answer(self, arm: str, ask: Ask) -> Run:
         """Answer once."""
         self._tokens_of(ask.prompt)  # known from here on: it takes none of the measured time
         energy_j = self._energy_j()
-        run = self._run(ask, self._clock(), {"id_slot": 0})
+        run = self._run(ask, perf_counter(), {"id_slot": 0})
         return replace(run, energy_j=spent_j(energy_j, self._energy_j()))
 
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
@@ -91,9 +65,9 @@ class LlamaHttpEngine:
             # The last event repeats the whole answer.
             if told and not event.get("stop"):
                 tokens += told
-                arrivals.append((self._clock() - began_s, len(told)))
+                arrivals.append((perf_counter() - began_s, len(told)))
         self._process.check()
-        wall_s = self._clock() - began_s
+        wall_s = perf_counter() - began_s
         n_tokens = int(timings.get("predicted_n", len(tokens)))
         # Of a character in several tokens, the server tells the last one only.
         is_told = len(tokens) == n_tokens

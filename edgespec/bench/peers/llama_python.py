@@ -1,13 +1,14 @@
 """llama-cpp-python's high-level class, with and without its prompt lookup, in a child process."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.resources import files
 from time import perf_counter
 from typing import Any
 
-from edgespec.bench.energy import Energy, spent_j, unmeasured
+from edgespec.bench.energy import spent_j
 from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
+from edgespec.bench.peers.child import ChildEngine
 from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build, PeerInputs
@@ -23,46 +24,8 @@ def program(name: str) -> str:
     return str(files("edgespec.bench.peers") / "programs" / f"{name}.py")
 
 
-class LlamaPythonEngine:
-    """Implements `types.Peer`. One arm, named as the engine."""
-
-    plain: str | None = f"{NAME}:plain"
-    remembers = False
-
-    def __init__(
-        self,
-        name: str,
-        process: PeerProcess,
-        build: Build,
-        tokens_of: Callable[[BenchPrompt], list[int]],
-        energy_j: Energy = unmeasured,
-        clock: Callable[[], float] = perf_counter,
-    ) -> None:
-        """Take ownership of `process`, which has said its first line."""
-        self.name = name
-        self.arms: tuple[str, ...] = (name,)
-        self.build = build
-        self._process = process
-        self._tokens_of = tokens_of
-        self._energy_j = energy_j
-        self._clock = clock
-
-    @property
-    def peak_bytes(self) -> int | None:
-        """Most resident memory of the child."""
-        return self._process.peak_bytes
-
-    def wake(self) -> None:
-        """Let the child run."""
-        self._process.wake()
-
-    def rest(self) -> None:
-        """Stop the child."""
-        self._process.sleep()
-
-    def close(self) -> None:
-        """End the child; idempotent."""
-        self._process.close()
+class LlamaPythonEngine(ChildEngine):
+    """Implements `types.Peer`. One arm, named as the engine; its child has said its first line."""
 
     def read(self, prompt: BenchPrompt) -> Reading:
         """Read the prompt with an empty cache."""
@@ -83,12 +46,12 @@ class LlamaPythonEngine:
         }
         tokens: list[int] = []
         arrivals: list[tuple[float, int]] = []
-        energy_j, began_s = self._energy_j(), self._clock()
+        energy_j, began_s = self._energy_j(), perf_counter()
         for event in self._events(request):
             if told := event.get("tokens"):
                 tokens += told
-                arrivals.append((self._clock() - began_s, len(told)))
-        wall_s, after_j = self._clock() - began_s, self._energy_j()
+                arrivals.append((perf_counter() - began_s, len(told)))
+        wall_s, after_j = perf_counter() - began_s, self._energy_j()
         used_j = spent_j(energy_j, after_j)
         return Run(self.name, tuple(tokens), len(tokens), wall_s, tuple(arrivals), energy_j=used_j)
 

@@ -53,25 +53,19 @@ def binary(where: str | None) -> Path:
 def start(program: Path, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     """A server that is ready. Raises: `EngineFailed`."""
     name, port = f"{NAME}:{way}", free_port()
+    remembers = WAYS[way].remembers
     process = PeerProcess(name, [str(program), *arguments(way, inputs, port)])
     server = Server(name, f"http://127.0.0.1:{port}")
     try:
         process.wait_for(lambda: server.is_there("/health"), _LOAD_S)
         version = str(server.get("/props").get("build_info", "unknown"))
-        note = REMEMBERS if WAYS[way].remembers else ""
+        note = REMEMBERS if remembers else ""
         build = Build(version, _features(str(program)), inputs.n_threads, note)
     except BaseException:
         process.close()
         raise
     return LlamaHttpEngine(
-        name,
-        f"{NAME}:plain",
-        process,
-        server,
-        build,
-        inputs.tokens_of,
-        inputs.energy_j,
-        remembers=WAYS[way].remembers,
+        name, process, server, build, inputs.tokens_of, inputs.energy_j, remembers=remembers
     )
 
 

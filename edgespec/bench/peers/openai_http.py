@@ -4,7 +4,6 @@ They have their own model files, templates and counts: what is not the same is t
 ratio.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -58,7 +57,6 @@ class OpenAiEngine:
         server: Server,
         model: str,
         energy_j: Energy = unmeasured,
-        clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.name = f"{kind.name}:{WAY}"
         self.arms: tuple[str, ...] = (self.name,)
@@ -68,7 +66,6 @@ class OpenAiEngine:
         self._server = server
         self._model = model
         self._energy_j = energy_j
-        self._clock = clock
 
     def wake(self) -> None:
         """It is always ready."""
@@ -81,11 +78,11 @@ class OpenAiEngine:
 
     def read(self, prompt: BenchPrompt) -> Reading:
         """Ask for one token; cold unless the server has seen the prompt before."""
-        return Reading(0, self._run(Ask(prompt, Sampling(), 1), self._clock()).wall_s)
+        return Reading(0, self._run(Ask(prompt, Sampling(), 1), perf_counter()).wall_s)
 
     def answer(self, arm: str, ask: Ask) -> Run:
         """Answer once."""
-        return self._run(ask, self._clock())
+        return self._run(ask, perf_counter())
 
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
         """One of several answers at once; times count from `began_s`."""
@@ -100,8 +97,8 @@ class OpenAiEngine:
             choices = event.get("choices") or [{}]
             delta = choices[0].get("delta") or {}
             if delta.get("content") or delta.get("reasoning_content") or delta.get("reasoning"):
-                arrivals.append((self._clock() - began_s, 1))
-        wall_s, after_j = self._clock() - began_s, self._energy_j()
+                arrivals.append((perf_counter() - began_s, 1))
+        wall_s, after_j = perf_counter() - began_s, self._energy_j()
         n_tokens = int(usage.get("completion_tokens") or len(arrivals))
         if not n_tokens:
             raise EngineFailed(f"{self.name} answered {ask.prompt.name} with nothing")

@@ -45,12 +45,5 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     note = REMEMBERS if remembers else ""
     build = Build(told["version"], features_of(told["system"]), inputs.n_threads, note)
     return LlamaHttpEngine(
-        name,
-        f"{NAME}:plain",
-        process,
-        server,
-        build,
-        inputs.tokens_of,
-        inputs.energy_j,
-        remembers=remembers,
+        name, process, server, build, inputs.tokens_of, inputs.energy_j, remembers=remembers
     )
