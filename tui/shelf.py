@@ -6,13 +6,12 @@ nothing of widgets; loading is the conversation's.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import ModelChange
 from edgespec.errors import EdgespecError
-from edgespec.shaping import Sampling
 from edgespec.sizes import gigabytes
 
 if TYPE_CHECKING:
@@ -87,8 +86,6 @@ class Models:
         self._make_plan = make_plan or _plan
         self._catalogue = catalogue
         self._pull, self._free_bytes = fetch or _pull, free_bytes or _free_bytes
-        self._advised = Sampling()
-        """What was set here last; a person's own setting differs."""
         self.must_choose = must_choose
         """There is no model yet: a person has to take one."""
         self.fetch: Fetch | None = None
@@ -153,16 +150,6 @@ class Models:
         """Let the conversation load it. Raises: `EdgespecError` with nothing changed."""
         chat.switch(change)
         self.must_choose = False
-        self._advise(chat, change)
-
-    def _advise(self, chat: ChatController, change: ModelChange) -> None:
-        """Sample as the new model's publisher says, unless the person has said how."""
-        spec = self.catalogue.models.get(change.target or "")
-        if spec is None or chat.options.sampling != self._advised:
-            return
-        given = spec.advice(think=chat.options.think is not False).given()
-        self._advised = replace(Sampling(), **given)  # type: ignore[arg-type]
-        chat.options = replace(chat.options, sampling=self._advised)
 
     # Fetching
 

@@ -101,6 +101,18 @@ def test_advice_changes_with_the_model_unless_the_person_changed_it(gguf: Path) 
     assert own == changed
 
 
+def test_advice_never_replaces_what_was_said_even_if_that_is_the_default() -> None:
+    spec = advised_spec()
+    advice = spec.advice(think=True).given()
+    shelf = shelf_of(spec, lambda *_, **__: ScriptedLM(), temp=0.0)
+    begun = flags(temp=0.0).options(advice)
+
+    shelf.open_first()(silent)
+
+    assert advice["temperature"] > 0
+    assert shelf.advised(begun).sampling.temperature == 0
+
+
 def test_larger_context_is_what_the_model_was_trained_for_at_most(tmp_path: Path) -> None:
     path = tmp_path / "tiny.gguf"
     tinygguf.write_llama(path, n_ctx=256)

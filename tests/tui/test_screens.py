@@ -13,7 +13,6 @@ from textual.widgets import DataTable, Input, TextArea
 from edgespec.api.types import Options, PlaceMemory
 from edgespec.chat.controller import ChatController, OpenModel
 from edgespec.chat.shelf import ModelChange
-from edgespec.core import Sampling
 from edgespec.errors import DoesNotFit, DownloadError
 from edgespec.events import TokenText
 from edgespec.explanation import Arm, Bound, Decision, Explanation, PassCost
@@ -142,18 +141,16 @@ def test_first_run_offers_models_that_fit_fetches_one_and_talks_to_it(
     assert_golden("models-80x24", shown[0])
 
 
-@pytest.mark.parametrize(("before", "after"), [(Sampling(), 0.6), (Sampling(temperature=1.0), 1.0)])
-def test_new_model_brings_its_publishers_sampling_unless_a_person_said_how(
-    before: Sampling, after: float
-) -> None:
+def test_choice_of_a_model_leaves_the_sampling_to_the_shelf() -> None:
     advised = replace(CATALOGUE.models["good"], sampling=SamplingAdvice(temperature=0.6))
     stock = Models(Catalogue({"good": advised}, {}))
-    chat = ChatController(Options(sampling=before), shelf=FakeShelf())
+    chat = ChatController(shelf=FakeShelf())
 
     stock.switch(chat, ModelChange(target="good"))
 
+    list(chat.follow())
     chat.close()
-    assert chat.options.sampling.temperature == after
+    assert chat.options == Options()
 
 
 def test_failed_download_says_why_and_leaves_the_choice() -> None:
