@@ -9,6 +9,7 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import HistoryError
+from edgespec.files import write_whole
 from edgespec.history.exchange import as_json, from_json
 from edgespec.history.records import SavedChat
 from edgespec.history.store import HistoryStore
@@ -31,7 +32,7 @@ class Fallback:
         for folder in self._folders:
             path = folder / self._name
             try:
-                _replace(path, text)
+                write_whole(path, text)
             except OSError:
                 continue  # the next folder
             if path not in self._written:
@@ -65,18 +66,3 @@ class Fallback:
 
 def _own_folder() -> str:
     return f"edgespec-{os.getuid()}" if hasattr(os, "getuid") else "edgespec"
-
-
-def _replace(path: Path, text: str) -> None:
-    """All or nothing; for its owner's eyes only."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise

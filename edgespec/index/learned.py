@@ -3,8 +3,8 @@
 from contextlib import suppress
 from datetime import datetime
 
+from edgespec.files import owned_folder
 from edgespec.index.documents import Document
-from edgespec.index.files import owned_folder
 from edgespec.index.secrets import secret_in
 from edgespec.index.store import Index, index_dir, told
 

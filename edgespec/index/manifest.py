@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgespec.errors import IndexFault
-from edgespec.index.files import whole
+from edgespec.files import write_whole
 
 _SCHEMA = 1
 
@@ -83,5 +83,4 @@ def read_manifest(path: Path) -> Manifest:
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Raises: `OSError`; the old one is then still there."""
-    with whole(path) as file:
-        file.write(json.dumps({"schema": _SCHEMA, **asdict(manifest)}).encode())
+    write_whole(path, json.dumps({"schema": _SCHEMA, **asdict(manifest)}))

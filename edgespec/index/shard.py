@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgespec.errors import IndexFault
-from edgespec.index.files import whole
+from edgespec.files import whole
 from edgespec.index.suffix_array import DEPTH, SEPARATOR, Stored, suffix_array
 
 _MAGIC = b"edgespec-suffix\0"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import IndexFault, UsageError
+from edgespec.files import PARTIAL, owned_folder
 from edgespec.index.documents import Document
-from edgespec.index.files import PARTIAL, owned_folder
 from edgespec.index.manifest import Manifest, read_manifest, write_manifest
 from edgespec.index.segments import joined, new_segment
 from edgespec.index.texts import read_texts

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from edgespec.errors import IndexFault
+from edgespec.files import whole
 from edgespec.index.documents import Document
-from edgespec.index.files import whole
 
 _LEVEL = 4  # source code shrinks to a quarter at 60 MB/s
 

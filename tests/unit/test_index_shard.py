@@ -1,6 +1,7 @@
 """Suffix arrays and shards against searching by hand."""
 
 import os
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -145,12 +146,17 @@ def test_full_disk_leaves_the_old_shard(tmp_path: Path) -> None:
     path = tmp_path / "a.shard"
     written(path, [1, 2, 3]).close()
     before = path.read_bytes()
-    path.with_name("a.shard.partial").mkdir()  # cannot be opened for writing
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (shard.HEADER, most))
 
-    with pytest.raises(OSError, match="directory"):
-        shard.write(path, shard.stored([[9, 9]]), FINGERPRINT)
+    try:
+        with pytest.raises(OSError, match="too large"):
+            shard.write(path, shard.stored([[9, 9]]), FINGERPRINT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
     assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_fingerprint_of_a_shard_that_went_says_so(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 # From the ground up. A module imports lower layers and its own group; a name stands for the
 # module, its submodules, and siblings that begin with it and an underscore.
 LAYERS = (
-    ("costs", "errors", "events", "explanation", "hardware.types", "paths", "sizes"),
+    ("costs", "errors", "events", "explanation", "files", "hardware.types", "paths", "sizes"),
     ("shaping",),
     ("core", "plan.types"),
     ("api.types", "verify", "equality", "text", "gguf"),

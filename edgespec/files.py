@@ -1,6 +1,10 @@
-"""Files that are their owner's alone and are there whole or not at all."""
+"""Files that are their owner's alone and are there whole or not at all.
+
+Knows neither what is written nor which folders there are.
+"""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,18 +20,25 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
 
     Raises: `OSError`; then `path` is as it was, and nothing is left beside it.
     """
-    partial = path.with_name(path.name + PARTIAL)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    # A name of its own: in a folder that others write to, none of theirs is followed.
+    handle, partial = tempfile.mkstemp(PARTIAL, f"{path.name}.", path.parent)
     try:
-        with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
+        with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+        os.replace(partial, path)
     except BaseException:
         with suppress(OSError):
-            partial.unlink(missing_ok=True)
+            os.unlink(partial)
         raise
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The same of a text, in a folder that is made where it is missing. Raises: `OSError`."""
+    owned_folder(path.parent)
+    with whole(path) as file:
+        file.write(text.encode())
 
 
 def owned_folder(path: Path) -> None:
