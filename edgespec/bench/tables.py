@@ -16,13 +16,14 @@ TEXT_COLUMNS = frozenset(
     {"prompt", "arm", "by position", "text", "setting", "row", "best", "worst", "build", "engine",
      "answers", "place"}
 )  # fmt: skip
+_SPEED_HEADER = (
+    "tok/s", "x plain", "95 %", "x own", "ttft s", "median ms", "p95 ms", "p99 ms", "worst ms",
+)  # fmt: skip
 SCORE_HEADER = (
-    "prompt", "temp", "arm", "tokens", "tok/s", "x plain", "95 %", "x own", "ttft s", "median ms",
-    "p95 ms", "p99 ms", "worst ms", "tok/pass", "accept", "text",
+    "prompt", "temp", "arm", "tokens", *_SPEED_HEADER, "tok/pass", "accept", "text",
 )  # fmt: skip
 TOTAL_HEADER = (
-    "arm", "temp", "prompts", "tok/s", "x plain", "95 %", "x own", "ttft s", "median ms", "p95 ms",
-    "p99 ms", "worst ms", "accept", "length", "slower on", "best", "worst",
+    "arm", "temp", "prompts", *_SPEED_HEADER, "accept", "length", "slower on", "best", "worst",
 )  # fmt: skip
 TIME_HEADER = ("arm", "temp", "draft", "target", "verify", "host", "by position", "J/token")
 STREAM_HEADER = (
@@ -55,15 +56,22 @@ def _score_row(score: Score) -> tuple[str, ...]:
         f"{score.temperature:g}",
         score.arm,
         str(score.n_tokens),
-        f"{score.tokens_per_s:.1f}",
-        f"{score.ratio:.2f}",
-        spread(score.interval),
-        number(score.own_ratio, 2),
-        number(score.ttft_s, 2),
-        *_latency(score.latency),
+        *_speed(score),
         number(score.tokens_per_pass, 2),
         number(score.acceptance, 2),
         text_of(score),
+    )
+
+
+def _speed(found: Score | Total) -> tuple[str, ...]:
+    """The columns from tokens per second to the worst gap."""
+    return (
+        f"{found.tokens_per_s:.1f}",
+        f"{found.ratio:.2f}",
+        spread(found.interval),
+        number(found.own_ratio, 2),
+        number(found.ttft_s, 2),
+        *_latency(found.latency),
     )
 
 
@@ -94,12 +102,7 @@ def _total_row(total: Total) -> tuple[str, ...]:
         total.arm,
         f"{total.temperature:g}",
         str(total.n_prompts),
-        f"{total.tokens_per_s:.1f}",
-        f"{total.ratio:.2f}",
-        spread(total.interval),
-        number(total.own_ratio, 2),
-        number(total.ttft_s, 2),
-        *_latency(total.latency),
+        *_speed(total),
         number(total.acceptance, 2),
         number(total.mean_acceptance_length, 2),
         "" if is_plain else f"{total.n_losses} of {total.n_prompts}",
