@@ -5,6 +5,7 @@ One file holds many traces and the costs of the machine that recorded them.
 
 import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,6 +17,7 @@ from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
 
 VERSION = 1
+_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,11 @@ def read(path: Path) -> Recording:
                 f"{path.name} is a recording of version {found['version']}, not {VERSION}",
                 hint="record it again: edgespec bench --record FILE",
             )
-        return _from_json(found)
-    except (OSError, ValueError, LookupError, TypeError, EOFError) as error:
+        recording = _from_json(found)
+        if not recording.traces:
+            raise ValueError("it holds no answer")
+        return recording
+    except _DAMAGED as error:
         raise UsageError(
             f"{path.name} is not a recording: {error}",
             hint="make one: edgespec bench -t MODEL --record FILE",

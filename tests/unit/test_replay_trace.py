@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,25 @@ def test_other_files_are_refused_with_the_next_command(tmp_path: Path, damage: s
         read(tmp_path / "kept.json")
 
     assert "--record" in refused.value.hint
+
+
+def test_compressed_recording_that_is_damaged_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json.gz"
+    write(RECORDING, file)
+    whole = file.read_bytes()
+
+    for broken in (whole[:-9], whole[:12] + b"\xff" * 9 + whole[21:]):
+        file.write_bytes(broken)
+
+        with pytest.raises(UsageError, match="is not a recording"):
+            read(file)
+
+
+def test_recording_without_an_answer_is_refused(tmp_path: Path) -> None:
+    write(replace(RECORDING, traces=()), tmp_path / "kept.json")
+
+    with pytest.raises(UsageError, match="it holds no answer"):
+        read(tmp_path / "kept.json")
 
 
 def test_proposals_are_what_a_drafter_would_have_said_and_what_came_true() -> None:
