@@ -14,7 +14,7 @@ NONE = "-"
 Rows = list[tuple[str, ...]]
 TEXT_COLUMNS = frozenset(
     {"prompt", "arm", "by position", "text", "setting", "row", "best", "worst", "build", "engine",
-     "answers", "place"}
+     "answers", "place", "kind", "drafter", "use"}
 )  # fmt: skip
 _SPEED_HEADER = (
     "tok/s", "x plain", "95 %", "x own", "ttft s", "median ms", "p95 ms", "p99 ms", "worst ms",
