@@ -66,12 +66,6 @@ class Score:
     is_comparable: bool
     """Whether the answer should be plain decoding's: greedy, or drafts without chance."""
 
-    @property
-    def overhead_share(self) -> float | None:
-        """Share of a step that is not llama.cpp's."""
-        known = self.overhead_ms is not None and self.step_ms
-        return self.overhead_ms / self.step_ms if known else None  # type: ignore[operator]
-
 
 def scores(
     cells: Sequence[Cell],

@@ -50,7 +50,6 @@ def test_score_counts_per_step() -> None:
     assert score.tokens_per_pass == 2
     assert score.step_ms == pytest.approx(500)
     assert score.overhead_ms == pytest.approx(50)
-    assert score.overhead_share == pytest.approx(0.1)
     assert score.verify_ms == pytest.approx(2)
     assert score.acceptance == pytest.approx(0.5)
     assert score.mean_acceptance_length == 2
