@@ -173,7 +173,7 @@ def load(path: Path) -> Result:
         )
     try:
         return revive(Result, data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path} is no result of edgespec bench: {error!r}") from error
 
 

@@ -196,6 +196,7 @@ def test_json_of_an_answer_that_ended_early_has_no_infinite_number() -> None:
         ("{", "is no result of edgespec bench"),
         ('{"schema": 1}', "has version 1 of the result's form"),
         ('{"schema": 2, "asked": 3}', "is no result of edgespec bench"),
+        ('{"schema": 2, "hardware": []}', "is no result of edgespec bench"),
     ],
 )
 def test_load_refuses_what_is_no_result(tmp_path: Path, text: str, sentence: str) -> None:
