@@ -128,9 +128,8 @@ def _conversation(entries: Any) -> list[Message]:
         role = _ROLES.get(str(entry.get("role", entry.get("from", ""))))
         content = entry.get("content", entry.get("value"))
         if isinstance(content, list):  # parts, of which only texts can be foreseen
-            content = "".join(
-                part.get("text", "") if isinstance(part, dict) else str(part) for part in content
-            )
+            parts = (_object(part).get("text", part) for part in content)
+            content = "".join(part for part in parts if isinstance(part, str))
         if role is None or not isinstance(content, str):
             continue
         messages.append(Message(role=role, content=content))  # type: ignore[typeddict-item]
@@ -143,10 +142,14 @@ def _shown_branch(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     at = document.get("current_node")
     branch: list[dict[str, Any]] = []
     while isinstance(at, str) and at in nodes and len(branch) < len(nodes):
-        node = nodes[at]
-        if message := node.get("message"):
-            content = message.get("content") or {}
-            role = (message.get("author") or {}).get("role")
-            branch.append({"role": role, "content": content.get("parts") or []})
+        node = _object(nodes[at])
+        message = _object(node.get("message"))
+        role = _object(message.get("author")).get("role")
+        branch.append({"role": role, "content": _object(message.get("content")).get("parts")})
         at = node.get("parent")
     yield from reversed(branch)
+
+
+def _object(found: Any) -> dict[str, Any]:
+    """A JSON object; an empty one for anything else."""
+    return found if isinstance(found, dict) else {}

@@ -214,6 +214,34 @@ def test_other_json_is_a_text_of_its_own(tmp_path: Path) -> None:
     assert (passage.kind, passage.context) == ("data", ())
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        [{"mapping": {"1": 3}, "current_node": "1"}],
+        [{"mapping": {"1": {"message": {"author": "me", "content": "Hi"}}}, "current_node": "1"}],
+        [{"mapping": {"1": {"message": None, "parent": ["1"]}}, "current_node": "1"}],
+    ],
+)
+def test_export_of_another_shape_is_a_text_of_its_own(tmp_path: Path, odd: object) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps(odd), encoding="utf-8")
+
+    (passage,) = of_file(file)
+
+    assert (passage.text, passage.context) == (json.dumps(odd), ())
+
+
+def test_parts_of_a_message_that_are_no_text_are_passed_over(tmp_path: Path) -> None:
+    parts = ["Hel", {"type": "image"}, None, {"type": "text", "text": None}, 3, "lo"]
+    file = tmp_path / "chats.json"
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": parts}]
+    file.write_text(json.dumps({"messages": said}), encoding="utf-8")
+
+    (passage,) = of_file(file)
+
+    assert passage.text == "Hello"
+
+
 def test_kept_chats_give_the_answers_of_the_shown_branch(tmp_path: Path) -> None:
     turn = TurnRecord("t1", "c1", "", "Hi", "Hello", status="complete")
     other = TurnRecord("t2", "c1", "", "Hi", "Bye", status="complete")
