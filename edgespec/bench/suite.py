@@ -111,6 +111,13 @@ def read(entry: dict[str, Any], kind: str, name: str) -> BenchPrompt:
     said = entry["turns"] if "turns" in entry else [entry["text"]]
     if not said or len(said) % 2 == 0:
         raise ValueError("turns alternate, and begin and end with the user's")
+    if not str(said[-1]).strip():
+        raise ValueError("its last turn is empty")
+    seed, max_tokens = int(entry.get("seed", 1)), int(entry.get("max_tokens", 128))
+    if seed < 0 or max_tokens < 1:
+        raise ValueError(
+            f"seed is {seed} and max_tokens {max_tokens}, which must be at least 0 and 1"
+        )
     for i, content in enumerate(said):
         turns.append(("assistant" if i % 2 else "user", str(content).strip()))
     own_name = f"{kind}-{length}" + ("" if lang == "en" else f"-{lang}")
@@ -119,7 +126,7 @@ def read(entry: dict[str, Any], kind: str, name: str) -> BenchPrompt:
         kind=kind,
         lang=lang,
         length=length,
-        seed=int(entry.get("seed", 1)),
-        max_tokens=int(entry.get("max_tokens", 128)),
+        seed=seed,
+        max_tokens=max_tokens,
         turns=tuple(turns),
     )

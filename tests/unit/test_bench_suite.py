@@ -123,6 +123,9 @@ def test_toml_file_is_read_as_the_built_in_ones(tmp_path: Path) -> None:
         ("a.jsonl", '{"turns": ["one", "two"]}', "end with the user's"),
         ("a.json", '[{"messages": [{"role": "tool", "content": "x"}]}]', "a role is 'tool'"),
         ("a.toml", "[[prompt]]\nseed = 1", "'text'"),
+        ("a.json", '{"prompt": ""}', "its last turn is empty"),
+        ("a.json", '{"prompt": "Hi", "max_tokens": 0}', "max_tokens 0, which must be at least"),
+        ("a.json", '{"prompt": "Hi", "seed": -1}', "seed is -1"),
     ],
 )
 def test_file_without_a_prompt_is_refused(
