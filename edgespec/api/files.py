@@ -119,7 +119,7 @@ def _with_advised(alone: Files, advised: tuple[str, ...], needs_draft: bool) -> 
 def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
     """File, display name, and the drafts that the catalogue advises."""
     from edgespec.models.catalogue import load_catalogue
-    from edgespec.models.names import resolve
+    from edgespec.models.names import check_answers, resolve
     from edgespec.models.other_programs import shown_name
     from edgespec.store import installed
 
@@ -132,11 +132,7 @@ def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
     spec = resolved.model
     if isinstance(spec, Path):
         return spec, resolved.name, ()
-    if spec.kind == "head":
-        raise UsageError(
-            f"{spec.id} is a draft head inside another model, not a model by itself",
-            hint="edgespec models shows which models can be used",
-        )
+    check_answers(spec)
     path = installed(spec)
     if path is None:
         raise ModelNotFound(f"{spec.id} is not on this machine", hint=f"edgespec pull {spec.id}")

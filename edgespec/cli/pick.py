@@ -14,7 +14,7 @@ from edgespec.errors import EdgespecError, ModelNotFound, UsageError
 from edgespec.models.catalogue import Catalogue, ModelSpec, load_catalogue
 from edgespec.models.hub_client import is_offline
 from edgespec.models.hub_listing import ask_hub, ask_nobody
-from edgespec.models.names import Resolved, resolve
+from edgespec.models.names import Resolved, check_answers, resolve
 from edgespec.sizes import gigabytes
 from edgespec.store import described, installed, list_installed
 
@@ -113,11 +113,8 @@ def _resolved(name: str, flags: Flags, screen: Screen, catalogue: Catalogue) -> 
     resolved = resolve(name, catalogue, ask=ask_nobody if flags.offline else ask_hub)
     if resolved.notice:
         screen.note(f"note: {resolved.notice}")
-    if isinstance(resolved.model, ModelSpec) and resolved.model.kind == "head":
-        raise UsageError(
-            f"{resolved.name} is a draft head inside another model, not a model by itself",
-            hint="edgespec models shows which models can be used",
-        )
+    if isinstance(resolved.model, ModelSpec):
+        check_answers(resolved.model)
     return resolved
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from edgespec.errors import ModelNotFound
+from edgespec.errors import ModelNotFound, UsageError
 from edgespec.gguf.find import located
 from edgespec.models.catalogue import Catalogue
 from edgespec.models.folders import Found
@@ -74,6 +74,15 @@ def resolve(text: str, catalogue: Catalogue, *, ask: List = ask_hub) -> Resolved
     if _looks_like_path(text):
         return Resolved(*located(Path(text).expanduser()))
     return _of_catalogue(text, catalogue)
+
+
+def check_answers(spec: ModelSpec) -> None:
+    """Raises: `UsageError` for a head, which drafts and cannot answer by itself."""
+    if spec.kind == "head":
+        raise UsageError(
+            f"{spec.id} is a draft head inside another model, not a model by itself",
+            hint="edgespec models shows which models can be used",
+        )
 
 
 def _of_program(text: str) -> Resolved | None:

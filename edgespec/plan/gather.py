@@ -6,11 +6,11 @@ Loads nothing and fetches nothing.
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgespec.errors import IncompatibleDraft, ModelNotFound, UsageError
+from edgespec.errors import IncompatibleDraft, ModelNotFound
 from edgespec.gguf.header import GgufHeader, read_header
 from edgespec.hardware.types import HardwareReport
 from edgespec.models.catalogue import Catalogue, load_catalogue
-from edgespec.models.names import resolve
+from edgespec.models.names import check_answers, resolve
 from edgespec.models.pairing import check_pair
 from edgespec.models.spec import ModelSpec
 from edgespec.plan.estimate import estimated
@@ -65,7 +65,7 @@ def _model(name: str, catalogue: Catalogue, notices: list[str]) -> _Model:
     if resolved.notice:
         notices.append(resolved.notice)
     if isinstance(resolved.model, Path):
-        return _from_file(resolved.model, resolved.model.name, None)
+        return _from_file(resolved.model, resolved.name, None)
     return _from_catalogue(resolved.model)
 
 
@@ -75,11 +75,7 @@ def _from_file(path: Path, name: str, spec: ModelSpec | None) -> _Model:
 
 
 def _from_catalogue(spec: ModelSpec) -> _Model:
-    if spec.kind == "head":
-        raise UsageError(
-            f"{spec.id} is a draft head inside another model, not a model by itself",
-            hint="edgespec models shows which models can be used",
-        )
+    check_answers(spec)
     path = installed(spec)
     if path is not None:
         return _from_file(path, spec.id, spec)

@@ -62,6 +62,23 @@ def test_plan_of_a_file_here_needs_no_catalogue_entry(tmp_path: Path) -> None:
     assert plan["notes"] == []
 
 
+def test_plan_calls_a_file_of_another_program_by_its_name_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path))
+    name = f"sha256-{'1' * 64}"
+    (tmp_path / "blobs").mkdir()
+    write_llama(tmp_path / "m.gguf").rename(tmp_path / "blobs" / name)
+    manifest = tmp_path / "manifests" / "registry.ollama.ai" / "library" / "smol" / "135m"
+    manifest.parent.mkdir(parents=True)
+    layer = {"mediaType": "application/vnd.ollama.image.model", "digest": name}
+    manifest.write_text(json.dumps({"layers": [layer]}))
+
+    plan = as_json("smol:135m", "--hardware", "cpu-8", "--ctx", "512")
+
+    assert plan["target_id"] == "smol:135m"
+
+
 def test_plan_for_this_machine_uses_what_is_really_free(tmp_path: Path) -> None:
     path = write_llama(tmp_path / "mine.gguf")
 
