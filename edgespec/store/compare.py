@@ -1,6 +1,5 @@
 """Compares catalogue entries with what the hub offers now; fetches nothing."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -13,8 +12,6 @@ from edgespec.store.progress import Tell, ignore
 
 Verdict = Literal["same", "open", "differs", "gone"]
 """open: what is pinned agrees, but not everything is pinned."""
-
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +60,14 @@ def _wrong(spec: ModelSpec, offer: Offer) -> Iterator[str]:
         error = spec.about_bytes / offer.size_bytes - 1
         if abs(error) > 0.02:
             yield f"the hub has {offer.size_bytes:,} bytes, about_bytes is off by {error:+.1%}"
-    if spec.sha256 and _SHA256.fullmatch(offer.etag) and spec.sha256 != offer.etag:
-        yield f"the hub has sha256 {offer.etag}, the catalogue {spec.sha256}"
+    if spec.sha256 and offer.sha256 not in (None, spec.sha256):
+        yield f"the hub has sha256 {offer.sha256}, the catalogue {spec.sha256}"
 
 
 def _open(spec: ModelSpec, source: HubSource, offer: Offer) -> Iterator[str]:
     if not spec.size_bytes and offer.size_bytes:
         yield f"size_bytes = {offer.size_bytes:_}"
-    if not spec.sha256 and _SHA256.fullmatch(offer.etag):
-        yield f'sha256 = "{offer.etag}"'
+    if not spec.sha256 and offer.sha256:
+        yield f'sha256 = "{offer.sha256}"'
     if source.revision != offer.commit:
         yield f'revision = "{offer.commit}"'

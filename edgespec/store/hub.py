@@ -5,7 +5,6 @@ done here: go on where a killed process stopped, hash while writing, say that no
 check what came against the pin (huggingface_hub #4196, #4452).
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +21,6 @@ from edgespec.store.part import PartFile
 from edgespec.store.pins import is_pinned, pin, remember
 from edgespec.store.progress import Meter
 from edgespec.store.pump import Lost, pumped
-
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def fetch(source: HubSource, job: Job) -> Path:
@@ -61,8 +58,7 @@ def _check_offer(offer: Offer, job: Job) -> None:
             f"{spec.size_bytes:,}",
             hint=_doubt("size_bytes", job),
         )
-    is_hash = _SHA256.fullmatch(offer.etag)
-    if spec.sha256 is not None and is_hash and offer.etag != spec.sha256:
+    if spec.sha256 is not None and offer.sha256 not in (None, spec.sha256):
         raise SourceFailed(
             f"it now offers a file of sha256 {offer.etag[:12]}… under that name instead of the "
             f"pinned {spec.sha256[:12]}…",
@@ -128,8 +124,7 @@ def _completed(part: PartFile, place: _Place, job: Job) -> str:
 
 def _is_right(part: PartFile, place: _Place, job: Job) -> bool:
     """By the pin; without one by what the hub says the hash is; without that by the size."""
-    etag = place.offer.etag
-    wanted = job.spec.sha256 or (etag if _SHA256.fullmatch(etag) else None)
+    wanted = job.spec.sha256 or place.offer.sha256
     has_size = place.offer.size_bytes in (None, part.done_bytes)
     return has_size and wanted in (None, part.sha256)
 

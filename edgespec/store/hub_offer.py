@@ -14,6 +14,7 @@ from edgespec.store.pump import Lost, pumped
 
 _POLL_S = 0.1
 _COMMIT = re.compile("[0-9a-f]{40,64}")
+_SHA256 = re.compile("[0-9a-f]{64}")
 _ETAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 
 
@@ -29,6 +30,11 @@ class Offer:
     etag: str
     """The sha256 of a large file."""
     size_bytes: int | None
+
+    @property
+    def sha256(self) -> str | None:
+        """What the hub says the hash is; None for a small file."""
+        return self.etag if _SHA256.fullmatch(self.etag) else None
 
 
 def ask(source: HubSource, job: Job, meter: Meter) -> Offer:

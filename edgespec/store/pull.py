@@ -41,16 +41,13 @@ def pull(
     files = [*spec.shards, spec]
     if spec.shards:
         _need_space(files, free_bytes)
-    paths_here = [
-        _pulled(pinned(one), Job(pinned(one), folder_of(one), tell, free_bytes, patience))
-        for one in files
-    ]
-    return paths_here[-1]
+    jobs = (Job(pinned(one), folder_of(one), tell, free_bytes, patience) for one in files)
+    return [_pulled(job) for job in jobs][-1]
 
 
-def _pulled(spec: ModelSpec, job: Job) -> Path:
-    with locked(spec, job.tell):
-        alone = replace(spec, shards=())
+def _pulled(job: Job) -> Path:
+    with locked(job.spec, job.tell):
+        alone = replace(job.spec, shards=())
         if path := installed(alone, job.tell):  # also when another process was quicker
             return path
         path = _first_that_delivers(job)
