@@ -45,7 +45,7 @@ def default_threads() -> int:
 def cores() -> Cores:
     """The cores this process may use now."""
     cpus = _affinity()
-    return Cores(physical_cores(cpus, _read, _physical), len(cpus), cpu_quota(_read))
+    return Cores(physical_cores(cpus, read_text, _physical), len(cpus), cpu_quota(read_text))
 
 
 def set_wait_policy(environ: MutableMapping[str, str] = os.environ) -> None:
@@ -122,8 +122,9 @@ def _performance_cores() -> int | None:
     return None
 
 
-def _read(path: str) -> str | None:
+def read_text(path: str) -> str | None:
+    """A text of the system's, as in /proc and /sys; None where there is none."""
     try:
-        return Path(path).read_text()
-    except (OSError, UnicodeDecodeError):
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
         return None

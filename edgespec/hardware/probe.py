@@ -1,10 +1,8 @@
 """This machine as a report: every reader asked once. Loads llama.cpp, about 0.2 s."""
 
-from pathlib import Path
-
 from edgespec.engine import binding
 from edgespec.engine.devices import devices
-from edgespec.engine.threads import cores
+from edgespec.engine.threads import cores, read_text
 from edgespec.hardware.cpu import read_cpu
 from edgespec.hardware.gpu import read_devices
 from edgespec.hardware.memory import read_memory
@@ -16,8 +14,8 @@ def probe() -> HardwareReport:
     found = read_devices(devices)
     return HardwareReport(
         name="this machine",
-        cpu=read_cpu(_read, cores(), _system_line),
-        memory=read_memory(_read, _whole, _address_limit()),
+        cpu=read_cpu(read_text, cores(), _system_line),
+        memory=read_memory(read_text, _whole, _address_limit()),
         devices=() if isinstance(found, Unknown) else found,
         notes=(f"devices are not known: {found.reason}",) if isinstance(found, Unknown) else (),
     )
@@ -41,10 +39,3 @@ def _address_limit() -> int:
     except ImportError:  # Windows has no such limit
         return -1
     return resource.getrlimit(resource.RLIMIT_AS)[0]
-
-
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
