@@ -1,6 +1,6 @@
 """The saved chats: a list, a search through every word, a look at what a chat says."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import ClassVar
 
@@ -124,6 +124,10 @@ class ChatsScreen(Dialog[bool]):
         row = self._table.cursor_row
         return self._found[row] if 0 <= row < len(self._found) else None
 
+    def _chosen_id(self) -> str | None:
+        found = self._chosen()
+        return found.chat_id if isinstance(found, Hit) else found.id if found else None
+
     def _open(self) -> None:
         found = self._chosen()
         if found is None:
@@ -144,8 +148,7 @@ class ChatsScreen(Dialog[bool]):
 
     def action_delete(self) -> None:
         """Delete the chosen chat."""
-        if (found := self._chosen()) is not None:
-            chat_id = found.chat_id if isinstance(found, Hit) else found.id
+        if (chat_id := self._chosen_id()) is not None:
             self._change(lambda: self._chat.chats.delete(chat_id), "deleted; Ctrl+U brings it back")
 
     def action_undelete(self) -> None:
@@ -154,21 +157,15 @@ class ChatsScreen(Dialog[bool]):
 
     def action_export(self) -> None:
         """Write the chosen chat into a file, as markdown."""
-        if isinstance(found := self._chosen(), ChatSummary):
-            from pathlib import Path
-
-            path = Path(f"edgespec-{found.id}.md").absolute()
+        if (chat_id := self._chosen_id()) is not None:
             try:
-                text = self._chat.chats.text("md", found.id)
-                with path.open("x", encoding="utf-8") as file:
-                    file.write(text)
-            except (EdgespecError, OSError) as error:
-                self.notify(clean(str(error)), severity="error", markup=False)
+                path = self._chat.chats.export("md", chat_id=chat_id)
+            except EdgespecError as error:
+                self.notify(clean(error.message), severity="error", markup=False)
                 return
             self.notify(f"written: {path}", markup=False)
 
-    def _change(self, act: "object", said: str) -> None:
-        assert callable(act)
+    def _change(self, act: Callable[[], object], said: str) -> None:
         try:
             act()
         except EdgespecError as error:

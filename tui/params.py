@@ -73,8 +73,8 @@ class ParamsScreen(Dialog[str]):
                 return
             said.append(words_.partition(",")[0])
         system = self.query_one("#system", TextArea).text.strip() or None
-        if system != self._chat.conversation.system:
-            self._chat.conversation.system = system
-            said.append("system prompt changed" if system else "no system prompt")
         self._chat.options = options
+        if system != self._chat.conversation.system:
+            self._chat.chats.set_system(system)
+            said.append("system prompt changed" if system else "no system prompt")
         self.dismiss("; ".join(said) + ", from the next answer on" if said else "")

@@ -133,6 +133,11 @@ class Chats:
         else:
             self._saved().rename(chat_id, title)
 
+    def set_system(self, text: str | None) -> None:
+        """Give this chat a system prompt, or none."""
+        self._owner.conversation.system = text
+        self.keep()
+
     def delete(self, chat_id: str) -> SavedChat:
         """Delete a saved chat; `undelete` brings back the last one. This one becomes a new chat."""
         self.journal.flush(1.0)
@@ -163,11 +168,13 @@ class Chats:
             saved = self._saved().load(chat_id)
         return as_json([saved]) if kind == "json" else as_markdown(saved)
 
-    def export(self, kind: ExportKind, path: Path | None = None) -> Path:
-        """Write this chat into a file, never over another. Returns: its path."""
-        name = Path(f"edgespec-{self._owner.conversation.id}.{kind}")
+    def export(
+        self, kind: ExportKind, path: Path | None = None, chat_id: str | None = None
+    ) -> Path:
+        """Write this chat, or a saved one, into a file, never over another. Returns: its path."""
+        name = Path(f"edgespec-{chat_id or self._owner.conversation.id}.{kind}")
         path = (path or name).expanduser()
-        write_new(path, self.text(kind))
+        write_new(path, self.text(kind, chat_id))
         return path.absolute()
 
     def _shown(self, saved: SavedChat) -> Conversation:

@@ -94,12 +94,10 @@ def assign(controller: ChatController, argument: str) -> Outcome:
 
 def system(controller: ChatController, argument: str) -> Outcome:
     """Show or change the system prompt."""
-    conversation = controller.conversation
     if argument:
-        conversation.system = None if argument in ("none", "off") else argument
-        controller.chats.keep()
-    said = f"system prompt: {conversation.system}" if conversation.system else "no system prompt"
-    return Outcome(said)
+        controller.chats.set_system(None if argument in ("none", "off") else argument)
+    text = controller.conversation.system
+    return Outcome(f"system prompt: {text}" if text else "no system prompt")
 
 
 def context(controller: ChatController, argument: str) -> Outcome:

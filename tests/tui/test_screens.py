@@ -260,6 +260,48 @@ def test_chat_that_is_deleted_comes_back(tmp_path: Path) -> None:
     played(scenario)
 
 
+def test_chosen_chat_is_exported_once_and_never_over_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def scenario() -> None:
+        chat = saved_chat(tmp_path)
+        chat.attach(ScriptedLM(["An answer."]))
+        async with staged(chat=chat, size=(120, 34)) as stage:
+            await stage.say("keep me")
+            await stage.until_ended()
+            await stage.pilot.press("ctrl+n", "f3")
+            await stage.until_shown("1 turn")
+            await stage.pilot.press("ctrl+e")
+            await stage.until_shown("written:")
+            await stage.pilot.press("ctrl+e")
+            await stage.until_shown("is there already")
+
+    played(scenario)
+
+    (path,) = tmp_path.glob("edgespec-*.md")
+    assert "keep me\n\n## Answer\n\nAn answer." in path.read_text(encoding="utf-8")
+
+
+def test_system_prompt_of_the_parameters_is_saved_with_the_chat(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        chat = saved_chat(tmp_path)
+        chat.attach(ScriptedLM(["One."]))
+        async with staged(chat=chat, size=(80, 30)) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            await stage.pilot.press("f4")
+            await stage.until(lambda: bool(stage.app.screen.query("#system")))
+            stage.app.screen.query_one("#system", TextArea).text = "Be brief."
+            await stage.pilot.press("ctrl+s")
+            await stage.until_shown("system prompt changed")
+
+    played(scenario)
+
+    assert Library().last().chat.system == "Be brief."
+
+
 def test_parameters_hold_for_the_next_answer() -> None:
     model = ScriptedLM(["One.", "Two."])
 
