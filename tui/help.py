@@ -8,7 +8,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
-from edgespec.chat.commands import COMMANDS
+from edgespec.chat.commands import help_lines
 
 from .blocks import Blank, Block, Margin, Text
 from .dialog import Dialog
@@ -37,8 +37,7 @@ def help_blocks() -> list[Block]:
     for where, title in _TITLES.items():
         keys = [(key.shown, key.what) for key in KEYS if key.where == where and key.shown]
         blocks += _section(title, keys)
-    commands = [(entry.usage, entry.summary) for entry in COMMANDS.values()]
-    blocks += _section("Commands", [*commands, ("//TEXT", "send a text that begins with /")])
+    blocks += _section("Commands", help_lines())
     return [*blocks, *_section("The live lines", MEANINGS)][:-1]
 
 
