@@ -4,7 +4,6 @@ Owns where the end begins: the last block of the markdown, or the open code fenc
 are appended without reading it again. Knows nothing of widgets.
 """
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 MAX_LIST_ITEMS = 40
 """Of a longer list only the last items are read again."""
 KEPT_LIST_ITEMS = 20
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class Document:

@@ -2,7 +2,7 @@
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.outcome import Outcome
-from edgespec.chat.turns import Turn, ratio
+from edgespec.chat.turns import Turn, line_of, ratio
 from edgespec.errors import UsageError
 from edgespec.events import Stats
 from edgespec.text.fences import code_blocks
@@ -144,12 +144,6 @@ def stats_text(stats: Stats) -> str:
         ]
     drafter = stats.drafter + (f" ({stats.drafter_note})" if stats.drafter_note else "")
     return "\n".join([*lines, f"drafter    {drafter}"])
-
-
-def line_of(text: str, width: int) -> str:
-    """The beginning of a text on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _nth_last(turns: list[Turn], argument: str, what: str) -> Turn | None:

@@ -3,9 +3,9 @@
 import time
 from pathlib import Path
 
-from edgespec.chat.commands_answers import line_of
 from edgespec.chat.controller import ChatController
 from edgespec.chat.outcome import Outcome
+from edgespec.chat.turns import line_of
 from edgespec.errors import HistoryError, UsageError
 from edgespec.history.records import ChatSummary, Hit
 

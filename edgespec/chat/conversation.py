@@ -9,7 +9,7 @@ from typing import Any
 
 from edgespec.api.types import Options
 from edgespec.chat.tree import TurnTree
-from edgespec.chat.turns import Status, Turn
+from edgespec.chat.turns import Status, Turn, line_of
 from edgespec.chat.window import Window
 from edgespec.errors import EdgespecError, UsageError
 from edgespec.events import Stats
@@ -43,8 +43,7 @@ class Conversation:
         """The title, or the beginning of the first message."""
         if self.title:
             return self.title
-        first = " ".join(self.tree.turns[0].prompt.split()) if self.tree.turns else ""
-        return first if len(first) <= _MOST_TITLE else first[: _MOST_TITLE - 1] + "…"
+        return line_of(self.tree.turns[0].prompt, _MOST_TITLE) if self.tree.turns else ""
 
     @property
     def left_out(self) -> tuple[Turn, ...]:
@@ -67,10 +66,9 @@ class Conversation:
 
     def leave_out(self, turns: tuple[Turn, ...], until: Turn, summary: str = "") -> None:
         """Let the model's view begin after `turns`, for which `summary` stands."""
-        after = [turn for turn in (*_ancestors(until), until) if turn not in turns]
-        last = max((t for t in _ancestors(until) if t in turns), key=_depth, default=None)
-        later = [turn for turn in after if last is None or _depth(turn) > _depth(last)]
-        self.window_start, self.summary = later[0], summary
+        path = (*_ancestors(until), until)
+        left = [i for i, turn in enumerate(path) if turn in turns]
+        self.window_start, self.summary = path[left[-1] + 1 if left else 0], summary
 
     def record(self, target: str, draft: str, options: Options) -> ChatRecord:
         """The chat without its turns, as it is kept."""
@@ -199,7 +197,3 @@ def _ancestors(turn: Turn) -> tuple[Turn, ...]:
         found.append(at)
         at = at.parent
     return tuple(reversed(found))
-
-
-def _depth(turn: Turn) -> int:
-    return len(_ancestors(turn))

@@ -80,9 +80,6 @@ class TurnTree:
         while (at := self._shown.get(at) or newest.get(at)) is not None:
             path.append(at)
         self.path = path
-        shown = set(path)
-        for turn in self.turns:
-            turn.is_replaced = turn not in shown
 
 
 def _with_ancestors(turn: Turn) -> list[Turn]:

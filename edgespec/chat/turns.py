@@ -39,6 +39,12 @@ def ratio(stats: Stats) -> float | None:
     return stats.speedup if stats.rounds else None
 
 
+def line_of(text: str, width: int) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
     """What loading is doing."""
@@ -172,8 +178,6 @@ class Turn:
     progress: PromptProgress | None = None
     last_round: Round | None = None
     error: EdgespecError | None = None
-    is_replaced: bool = False
-    """Another branch is shown in its place."""
     id: str = field(default_factory=new_turn_id)
     parent: "Turn | None" = None
     """The turn before it; None for the first."""

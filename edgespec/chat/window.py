@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from edgespec.api.types import LanguageModel, Message, Options
-from edgespec.chat.turns import Choice, ContextFull, Turn
+from edgespec.chat.turns import Choice, ContextFull, Turn, line_of
 from edgespec.errors import ContextOverflow
 
 _TOO_LONG = "/new starts a new chat; a larger --ctx holds a longer one"
@@ -142,7 +142,7 @@ def _choices(
     choices = []
     if gone:
         which = f"the {len(gone)} oldest turns" if len(gone) > 1 else "the oldest turn"
-        named = ", ".join(f'"{_short(turn.prompt)}"' for turn in gone[:3])
+        named = ", ".join(f'"{line_of(turn.prompt, 32)}"' for turn in gone[:3])
         more = f" and {len(gone) - 3} more" if len(gone) > 3 else ""
         stays = "they stay in the chat" if len(gone) > 1 else "it stays in the chat"
         told = f"leave out {which} ({named}{more}); {stays}"
@@ -184,8 +184,3 @@ def _said(turns: tuple[Turn, ...]) -> list[Message]:
 
 def _told(summary: str) -> str:
     return f"Summary of the conversation before:\n{summary}" if summary else ""
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 32 else line[:31] + "…"

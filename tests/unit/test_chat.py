@@ -227,7 +227,7 @@ def test_regenerate_asks_the_same_again_without_the_old_answer() -> None:
     followed(controller)
 
     assert new is not None
-    assert (old.text, old.is_replaced, new.text) == ("First.", True, "Second.")
+    assert (old.text, controller.turns, new.text) == ("First.", [new], "Second.")
     assert [m["content"] for m in lm.requests[1].messages] == ["Which?"]
 
 
