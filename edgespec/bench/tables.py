@@ -29,7 +29,7 @@ TIME_HEADER = ("arm", "temp", "draft", "target", "verify", "host", "by position"
 STREAM_HEADER = (
     "readers", "arm", "answers", "tok/s in all", "x plain", "tok/s each", "ttft s", "worst ttft s",
 )  # fmt: skip
-PLACE_HEADER = ("place", "planned", "allocated", "difference")
+PLACE_HEADER = ("place", "planned MiB", "allocated MiB", "difference")
 BUILD_HEADER = ("engine", "version", "threads", "peak memory", "build")
 _POSITIONS = 4
 """Positions shown in a table; the JSON has all."""
@@ -158,8 +158,8 @@ def place_rows(result: Result) -> Rows:
     return [
         (
             place.where,
-            gibibytes(place.planned_bytes),
-            gibibytes(place.allocated_bytes),
+            number(place.planned_bytes / 2**20, 1),
+            number(place.allocated_bytes / 2**20, 1),
             f"{place.allocated_bytes / place.planned_bytes - 1:+.1%}"
             if place.planned_bytes
             else NONE,

@@ -76,7 +76,7 @@ def test_report_shows_every_figure_that_was_asked_for() -> None:
     assert "order drawn with seed 1" in text
     assert "this machine reports no energy" in text
     assert "several readers at once" in text
-    assert "CPU    300 MiB    290 MiB       -3.3%" in text
+    assert "CPU          300.0          290.0       -3.3%" in text
 
 
 def test_report_names_the_drafter_in_force_and_why() -> None:
@@ -214,7 +214,7 @@ def test_markdown_holds_tables_command_and_plots(tmp_path: Path) -> None:
     assert "![Speed-up by task and arm](plots/speedup.svg)" in text
     assert "## By prompt" in text
     assert "| a | 0 | suffix |" in text
-    assert "| CPU | 300 MiB | 290 MiB | -3.3% |" in text
+    assert "| CPU | 300.0 | 290.0 | -3.3% |" in text
 
 
 def test_readme_table_has_a_row_per_arm_and_a_column_per_prompt() -> None:
