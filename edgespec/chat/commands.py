@@ -13,7 +13,7 @@ from edgespec.chat import commands_options as options
 from edgespec.chat.commands_answers import stats_text
 from edgespec.chat.commands_options import draft_sentence
 from edgespec.chat.controller import ChatController
-from edgespec.chat.outcome import Entry, Outcome
+from edgespec.chat.outcome import Act, Effect, Entry, Outcome
 
 __all__ = [
     "ALIASES",
@@ -54,35 +54,40 @@ class Unknown:
     sentence: str
 
 
+def _only(effect: Effect) -> Act:
+    """A command of which the front end does everything."""
+    return lambda controller, argument: Outcome(effect=effect)
+
+
 COMMANDS = {
     entry.name: entry
     for entry in (
-        Entry("help", "/help", "keys and commands", lambda c, a: Outcome(effect="help"), ("?",)),
-        Entry("new", "/new", "start a new chat; this one is kept", answers.new, ("clear",)),
-        Entry("private", "/private", "start a chat that is never saved", answers.private),
-        Entry("regen", "/regen", "answer the last message again", answers.regen, ("retry",)),
-        Entry("edit", "/edit [N]", "change the last (Nth last) message", answers.edit),
-        Entry("branch", "/branch [M] [N|next|prev]", "other answers of message M", answers.branch),
-        Entry("remove", "/remove [N]", "take out the last (Nth last) turn", answers.remove),
-        Entry("undo", "/undo", "bring back what was removed or deleted", history.undo),
-        Entry("show", "/show", "the whole chat again", answers.show),
-        Entry("copy", "/copy [N|code [N]]", "copy an answer or its code, raw", answers.copy),
-        Entry("stats", "/stats", "figures of the last answer", answers.stats),
-        Entry("why", "/why", "what was drafted, and why", lambda c, a: Outcome(effect="why")),
-        Entry("resume", "/resume [ID|WORDS]", "saved chats; open one", history.resume, ("chats",)),
-        Entry("search", "/search WORDS", "find words in all chats", history.search, ("find",)),
-        Entry("title", "/title TEXT", "give this chat a title", history.title, ("rename",)),
-        Entry("delete", "/delete ID|this", "delete a saved chat", history.delete),
-        Entry("save", "/save", "save this chat, from now on", history.save),
-        Entry("export", "/export [md|json] [FILE]", "this chat as a file", history.export),
-        Entry("context", "/context [CHOICE]", "how full it is; ways on when full", options.context),
-        Entry("model", "/model [NAME]", "talk to another model", options.model),
-        Entry("draft", "/draft [on|off|auto|NAME]", "speculative drafting", options.draft),
-        Entry("gamma", "/gamma N|auto", "most draft tokens per step", options.gamma),
-        Entry("think", "/think on|off", "let the model think first", options.think),
-        Entry("set", "/set NAME VALUE", "sampling, limits; alone: show them", options.assign),
-        Entry("system", "/system [TEXT|none]", "the system prompt", options.system),
-        Entry("quit", "/quit", "leave", lambda c, a: Outcome(effect="quit"), ("exit", "bye", "q")),
+        Entry("/help", "keys and commands", _only("help"), ("?",)),
+        Entry("/new", "start a new chat; this one is kept", answers.new, ("clear",)),
+        Entry("/private", "start a chat that is never saved", answers.private),
+        Entry("/regen", "answer the last message again", answers.regen, ("retry",)),
+        Entry("/edit [N]", "change the last (Nth last) message", answers.edit),
+        Entry("/branch [M] [N|next|prev]", "other answers of message M", answers.branch),
+        Entry("/remove [N]", "take out the last (Nth last) turn", answers.remove),
+        Entry("/undo", "bring back what was removed or deleted", history.undo),
+        Entry("/show", "the whole chat again", answers.show),
+        Entry("/copy [N|code [N]]", "copy an answer or its code, raw", answers.copy),
+        Entry("/stats", "figures of the last answer", answers.stats),
+        Entry("/why", "what was drafted, and why", _only("why")),
+        Entry("/resume [ID|WORDS]", "saved chats; open one", history.resume, ("chats",)),
+        Entry("/search WORDS", "find words in all chats", history.search, ("find",)),
+        Entry("/title TEXT", "give this chat a title", history.title, ("rename",)),
+        Entry("/delete ID|this", "delete a saved chat", history.delete),
+        Entry("/save", "save this chat, from now on", history.save),
+        Entry("/export [md|json] [FILE]", "this chat as a file", history.export),
+        Entry("/context [CHOICE]", "how full it is; ways on when full", options.context),
+        Entry("/model [NAME]", "talk to another model", options.model),
+        Entry("/draft [on|off|auto|NAME]", "speculative drafting", options.draft),
+        Entry("/gamma N|auto", "most draft tokens per step", options.gamma),
+        Entry("/think on|off", "let the model think first", options.think),
+        Entry("/set NAME VALUE", "sampling, limits; alone: show them", options.assign),
+        Entry("/system [TEXT|none]", "the system prompt", options.system),
+        Entry("/quit", "leave", _only("quit"), ("exit", "bye", "q")),
     )
 }
 ALIASES = {alias: entry.name for entry in COMMANDS.values() for alias in entry.aliases}

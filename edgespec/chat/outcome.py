@@ -39,8 +39,13 @@ Act = Callable[[ChatController, str], Outcome]
 class Entry:
     """A command as help shows it, and what it does."""
 
-    name: str
     usage: str
+    """As it is typed: a slash, its name, what may follow."""
     summary: str
     run: Act
     aliases: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Without the slash."""
+        return self.usage.split()[0].removeprefix("/")
