@@ -16,7 +16,7 @@ from typing import Unpack, get_args
 from edgespec.api.answer import Answer, Engine
 from edgespec.api.arms import built_drafters, translation_of, usable_names
 from edgespec.api.drafting import AUTO, Drafting
-from edgespec.api.files import Files, find_files
+from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.pace import PHASE, experience_file, measured, typical
 from edgespec.api.prepare import Preparer
@@ -65,7 +65,6 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
     draft = loading.get("draft")
     asked, workers = wishes(loading, draft=draft, drafter=drafter)
     files = find_files(target, draft, drafter, _draft_vocab(loading))
-    _check_context(files, n_ctx)
     loaded = load_pair(
         files,
         n_ctx=n_ctx,
@@ -123,15 +122,6 @@ def _draft_vocab(loading: Loading) -> DraftVocab:
     if wanted not in get_args(DraftVocab):
         raise UsageError(f"draft_vocab cannot be {wanted!r}", hint="one of: same, intersect")
     return wanted
-
-
-def _check_context(files: Files, n_ctx: int | None) -> None:
-    trained = files.target.shape.n_ctx_train
-    if n_ctx is not None and trained and n_ctx > trained:
-        raise UsageError(
-            f"{files.target_id} was trained for {trained:,} tokens of context, not {n_ctx:,}",
-            hint=f"--ctx {trained}",
-        )
 
 
 class LoadedModel:

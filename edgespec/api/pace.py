@@ -23,6 +23,7 @@ from edgespec.engine.devices import devices
 from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folder
 from edgespec.engine.session import LlamaSession
 from edgespec.gguf.header import GgufHeader
+from edgespec.hardware.gpu import read_driver
 
 Clock = Callable[[], float]
 _log = logging.getLogger(__name__)
@@ -177,7 +178,7 @@ def _key(loaded: Loaded) -> str:
         loaded.n_threads,
         (loaded.plan.target, loaded.plan.draft),
         [(device.name, device.description, device.total_bytes) for device in devices()],
-        _driver(),
+        read_driver(),
         *(_identity(f) for f in files),
     ]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
@@ -186,11 +187,3 @@ def _key(loaded: Loaded) -> str:
 def _identity(file: GgufHeader) -> tuple[str, int, int, str]:
     shape = file.shape
     return file.path.name, shape.size_bytes, shape.n_params, shape.quant
-
-
-def _driver() -> str:
-    """The version of NVIDIA's driver, where the system tells it."""
-    try:
-        return Path("/proc/driver/nvidia/version").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""

@@ -67,7 +67,8 @@ class Loading(Placing, total=False):
     """How to draft: a registry name, or "auto", the default, which goes by what was measured; the
     first load of a model takes some seconds more for that."""
     n_ctx: int | None
-    """Tokens of context; None: 8,192, or what the model was trained for if that is less."""
+    """Tokens of context; None: 8,192, up to 32,768 on a card of this machine with room for them,
+    and never more than the model was trained for."""
     n_threads: int | None
     """None: the cores that are there."""
     template: str | None
