@@ -33,18 +33,16 @@ def models_check(shared: Shared, /, names: tuple[str, ...], online: bool) -> int
 
 
 def _offline(screen: Screen, catalogue: Catalogue, ids: set[str]) -> bool:
-    from edgespec.models.check import problems_of
+    from edgespec.models.check import problems
 
-    n_wrong = 0
-    for spec in catalogue:
-        complaints = problems_of(spec, catalogue) if spec.id in ids else []
+    found = {id: said for id, said in problems(catalogue).items() if id in ids}
+    for id, complaints in found.items():
         for said in complaints:
-            screen.line(f"{spec.id} {said}")
-        n_wrong += bool(complaints)
+            screen.line(f"{id} {said}")
     unpinned = sum(not spec.sha256 for spec in catalogue if spec.id in ids)
     pins = f", {unpinned} of them without a pinned hash" if unpinned else ""
-    screen.note(f"{len(ids)} entries checked{pins}: {_counted(n_wrong)}")
-    return n_wrong > 0
+    screen.note(f"{len(ids)} entries checked{pins}: {_counted(len(found))}")
+    return bool(found)
 
 
 def _online(screen: Screen, catalogue: Catalogue, ids: set[str]) -> bool:

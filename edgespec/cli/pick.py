@@ -11,10 +11,11 @@ from edgespec.cli.prompt import is_watched
 from edgespec.cli.render import Screen
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, ModelNotFound, UsageError
-from edgespec.models.catalogue import Catalogue, ModelSpec, load_catalogue
+from edgespec.models.catalogue import Catalogue, load_catalogue
 from edgespec.models.hub_client import is_offline
 from edgespec.models.hub_listing import ask_hub, ask_nobody
 from edgespec.models.names import Resolved, check_answers, resolve
+from edgespec.models.spec import ModelSpec
 from edgespec.sizes import gigabytes
 from edgespec.store import described, installed, list_installed
 

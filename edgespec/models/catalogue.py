@@ -10,31 +10,8 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import ModelNotFound
-from edgespec.models.spec import (
-    Gain,
-    HubSource,
-    ModelSpec,
-    PackageSource,
-    Part,
-    SamplingAdvice,
-    Shape,
-    Source,
-)
+from edgespec.models.spec import ModelSpec
 from edgespec.models.tables import Place, Table, build, read_tables
-
-__all__ = [
-    "Catalogue",
-    "Gain",
-    "HubSource",
-    "ModelSpec",
-    "PackageSource",
-    "Part",
-    "SamplingAdvice",
-    "Shape",
-    "Source",
-    "load_catalogue",
-    "read_catalogue",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,6 @@ class HubRanges:
     source: HubSource
     url: str
     size_bytes: int
-    etag: str
 
     def fetch(self, first: int, end: int) -> bytes:
         """Bytes from `first` to before `end`. Raises: `DownloadError`."""
@@ -121,7 +120,7 @@ def open_far(source: HubSource) -> HubRanges:
         raise _unreachable(source, error) from error
     if not found.size:
         raise DownloadError(f"{source} does not say how large {source.file} is")
-    return HubRanges(source, url, found.size, found.etag or "")
+    return HubRanges(source, url, found.size)
 
 
 def _unreachable(source: HubSource, error: Exception) -> DownloadError:

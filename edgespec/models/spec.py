@@ -96,19 +96,6 @@ class Shape:
     has_mtp: bool = False
     """A block that predicts one token further is in the same file."""
 
-    @property
-    def kv_bytes_per_token_f16(self) -> int:
-        """Keys and values of one token in the layers that remember all of them."""
-        n_layer = self.n_layer if self.n_layer_kv is None else self.n_layer_kv
-        return 4 * n_layer * self.n_kv_head * self.head_dim
-
-    @property
-    def kv_swa_bytes_per_cell_f16(self) -> int:
-        """The same of one cell in the layers with a sliding window."""
-        heads = self.n_kv_head if self.n_kv_head_swa is None else self.n_kv_head_swa
-        dim = self.head_dim if self.head_dim_swa is None else self.head_dim_swa
-        return 4 * self.n_layer_swa * heads * dim
-
 
 @dataclass(frozen=True, slots=True)
 class SamplingAdvice:

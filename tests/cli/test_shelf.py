@@ -13,8 +13,9 @@ from edgespec.cli.pick import Pick
 from edgespec.cli.shelf import ModelShelf
 from edgespec.core import Sampling
 from edgespec.errors import EdgespecError, ModelNotFound
-from edgespec.models.catalogue import ModelSpec, load_catalogue
+from edgespec.models.catalogue import load_catalogue
 from edgespec.models.names import Resolved
+from edgespec.models.spec import ModelSpec
 from tests import tinygguf
 from tests.scripted import ScriptedLM
 

@@ -9,6 +9,7 @@ import pytest
 from edgespec.gguf.header import read_header
 from edgespec.models.catalogue import load_catalogue
 from edgespec.models.weights import estimate
+from edgespec.plan.estimate import estimated
 
 pytestmark = pytest.mark.models
 
@@ -23,7 +24,10 @@ def _assert_described(id: str, path: Path) -> None:
     assert (mine.n_head, mine.n_kv_head) == (real.n_head[0], real.n_head_kv[0])
     assert (mine.head_dim, mine.n_vocab) == (real.n_head_dim_k, real.n_vocab)
     assert mine.context_train == real.n_ctx_train
-    assert mine.kv_bytes_per_token_f16 == real.kv_bytes_per_token()
+    planned = estimated(spec)
+    assert planned is not None
+    values = sum(layer.n_embd_k + layer.n_embd_v for layer in planned.layers)
+    assert 2 * values == real.kv_bytes_per_token()
     sizes = Counter[str]()
     for tensor in header.tensors:
         layer = re.match(r"blk\.(\d+)\.", tensor.name)

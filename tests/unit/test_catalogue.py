@@ -3,13 +3,8 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import ModelNotFound, UsageError
-from edgespec.models.catalogue import (
-    Catalogue,
-    HubSource,
-    PackageSource,
-    load_catalogue,
-    read_catalogue,
-)
+from edgespec.models.catalogue import Catalogue, load_catalogue, read_catalogue
+from edgespec.models.spec import HubSource, PackageSource
 
 SHA = "ab" * 32
 ENTRY = """

@@ -4,8 +4,9 @@ import pytest
 
 from edgespec.errors import EdgespecError, ModelFileError, ModelNotFound
 from edgespec.gguf.header import GgufHeader, read_header
-from edgespec.models.catalogue import Catalogue, HubSource, ModelSpec
+from edgespec.models.catalogue import Catalogue
 from edgespec.models.names import Resolved, resolve
+from edgespec.models.spec import HubSource, ModelSpec
 
 
 def _spec(id: str, quant: str) -> ModelSpec:

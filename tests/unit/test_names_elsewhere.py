@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import ModelNotFound
-from edgespec.models.catalogue import Catalogue, HubSource, ModelSpec
+from edgespec.models.catalogue import Catalogue
 from edgespec.models.folders import Found
 from edgespec.models.hub_listing import HubRepo
 from edgespec.models.hub_names import HubName
 from edgespec.models.names import resolve
 from edgespec.models.other_programs import all_found, shown_name
+from edgespec.models.spec import HubSource, ModelSpec
 
 DIGEST = "ab" * 32
 EMPTY = Catalogue({}, {})

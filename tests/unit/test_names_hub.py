@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import ModelNotFound
-from edgespec.models.catalogue import Catalogue, HubSource, ModelSpec
+from edgespec.models.catalogue import Catalogue
 from edgespec.models.hub_listing import HubFile, HubRepo, ask_nobody
 from edgespec.models.hub_names import HubName, parse_hub_name
 from edgespec.models.names import resolve
 from edgespec.models.quants import choose, quant_of
+from edgespec.models.spec import HubSource, ModelSpec
 
 SPEC = ModelSpec(
     "m-4b", "M", "m-Q4_K_M.gguf", "Q4_K_M", (HubSource("Org/M-GGUF", "m-Q4_K_M.gguf"),)
