@@ -3,8 +3,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from edgespec.tui import log
-from textual.events import Key
 
 from edgespec.api.types import LanguageModel
 from edgespec.chat.controller import LoadProgress
@@ -408,88 +406,3 @@ def test_ctrl_c_stops_then_clears_then_quits_with_130() -> None:
             assert stage.app.return_code == 130
 
     played(scenario)
-
-
-@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
-def test_newline_key_breaks_the_line_where_it_was_pressed(key: str) -> None:
-    async def scenario() -> None:
-        async with staged(ScriptedLM()) as stage:
-            for event in (Key("a", "a"), Key(key, None), Key("b", "b")):
-                stage.app.post_message(event)  # without waiting: as a fast typist or tmux does
-            await stage.until(lambda: "b" in stage.prompt.text)
-
-            assert stage.prompt.text == "a\nb"
-
-    played(scenario)
-
-
-def test_enter_after_a_backslash_breaks_the_line() -> None:
-    async def scenario() -> None:
-        async with staged(ScriptedLM()) as stage:
-            await stage.say("first\\")
-
-            assert stage.prompt.text == "first\n"
-
-    played(scenario)
-
-
-def test_history_goes_back_and_returns_to_the_unsent_text() -> None:
-    async def scenario() -> None:
-        async with staged(ScriptedLM()) as stage:
-            for message in ("one", "two"):
-                await stage.say(message)
-                await stage.until_ended()
-            stage.prompt.put("unsent")
-            seen = []
-            for key in ("up", "up", "up", "down", "down"):
-                await stage.pilot.press(key)
-                seen.append(stage.prompt.text)
-
-            assert seen == ["two", "one", "one", "two", "unsent"]
-
-    played(scenario)
-
-
-def test_tab_completes_a_command() -> None:
-    async def scenario() -> None:
-        async with staged(ScriptedLM()) as stage:
-            stage.prompt.put("/sta")
-            await stage.until_shown("figures of the last answer")
-            await stage.pilot.press("tab")
-
-            assert stage.prompt.text == "/stats "
-
-    played(scenario)
-
-
-def test_scrolling_up_leaves_the_view_alone_and_says_that_there_is_more() -> None:
-    async def scenario() -> None:
-        async with staged(ScriptedLM(["line\n\n" * 60])) as stage:
-            await stage.say("long")
-            await stage.until_ended()
-            await stage.pilot.press("pageup", "pageup")
-            await stage.until_shown("more below")
-            await stage.pilot.press("ctrl+end")
-            await stage.until(lambda: "more below" not in stage.text())
-
-    played(scenario)
-
-
-def test_oldest_turns_leave_the_screen_but_not_the_conversation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(log, "MAX_TURNS", 2)
-    model = ScriptedLM(["An answer."])
-
-    async def scenario() -> None:
-        async with staged(model) as stage:
-            for message in ("one", "two", "three", "four"):
-                await stage.say(message)
-                await stage.until_ended()
-
-            assert [view.turn.prompt for view in stage.views] == ["three", "four"]
-            assert "2 earlier turns: scroll up" in stage.text()
-
-    played(scenario)
-
-    assert len(model.requests[-1].messages) == 7

@@ -1,0 +1,40 @@
+"""The scrolling conversation."""
+
+import pytest
+from edgespec.tui import log
+
+from tests.scripted import ScriptedLM
+from tests.tui.stage import played, staged
+
+
+def test_scrolling_up_leaves_the_view_alone_and_says_that_there_is_more() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["line\n\n" * 60])) as stage:
+            await stage.say("long")
+            await stage.until_ended()
+            await stage.pilot.press("pageup", "pageup")
+            await stage.until_shown("more below")
+            await stage.pilot.press("ctrl+end")
+            await stage.until(lambda: "more below" not in stage.text())
+
+    played(scenario)
+
+
+def test_oldest_turns_leave_the_screen_but_not_the_conversation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "MAX_TURNS", 2)
+    model = ScriptedLM(["An answer."])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            for message in ("one", "two", "three", "four"):
+                await stage.say(message)
+                await stage.until_ended()
+
+            assert [view.turn.prompt for view in stage.views] == ["three", "four"]
+            assert "2 earlier turns: scroll up" in stage.text()
+
+    played(scenario)
+
+    assert len(model.requests[-1].messages) == 7

@@ -1,0 +1,253 @@
+"""The picker of models and drafts, and the plan of what is chosen."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from edgespec.tui.shelf import Models
+from textual.widgets import DataTable
+
+from edgespec.api.types import Options, PlaceMemory
+from edgespec.chat.controller import ChatController, OpenModel
+from edgespec.chat.shelf import ModelChange
+from edgespec.errors import DoesNotFit, DownloadError
+from edgespec.models.catalogue import Catalogue
+from edgespec.models.spec import HubSource, ModelSpec, SamplingAdvice
+from edgespec.plan.types import Line, Placement, Plan, Room, Rung
+from edgespec.store import PullProgress
+from tests.scripted import DESCRIPTION, ScriptedLM
+from tests.tui.stage import Stage, assert_golden, played, staged
+
+
+def spec(name: str, size_bytes: int, **more: object) -> ModelSpec:
+    given: dict[str, object] = {
+        "title": name.title(),
+        "file": f"{name}.gguf",
+        "quant": "Q4_K_M",
+        "sources": (HubSource("maker/" + name, f"{name}.gguf"),),
+        "vocab": "v1",
+        "licence": "apache-2.0",
+        **more,
+    }
+    return ModelSpec(id=name, size_bytes=size_bytes, **given)  # type: ignore[arg-type]
+
+
+CATALOGUE = Catalogue(
+    {
+        "big": spec("big", 40_000_000_000),
+        "good": spec("good", 2_000_000_000, drafts=("small",)),
+        "small": spec("small", 100_000_000),
+        "other": spec("other", 90_000_000, vocab="v2"),
+    },
+    {},
+)
+
+
+class FakePull:
+    """Tells the states it was given, then delivers or fails."""
+
+    def __init__(self, states: tuple[PullProgress, ...] = (), error: DownloadError | None = None):
+        self.states, self.error = states, error
+        self.pulled: list[str] = []
+
+    def __call__(self, spec: ModelSpec, tell: Callable[[PullProgress], None]) -> object:
+        for state in self.states:
+            tell(state)
+        if self.error is not None:
+            raise self.error
+        self.pulled.append(spec.id)
+        return None
+
+
+class FakeShelf:
+    """Opens a scripted model for every change."""
+
+    def __init__(self) -> None:
+        self.taken: list[ModelChange] = []
+
+    def names(self) -> list[str]:
+        return ["good"]
+
+    def take(self, change: ModelChange) -> OpenModel:
+        self.taken.append(change)
+        about = replace(DESCRIPTION, target=change.target or "?", draft=None)
+        return lambda tell: ScriptedLM(["Hello."], description=about)
+
+    def larger_context(self, needed: int) -> int | None:
+        return None
+
+    def advised(self, options: Options) -> Options:
+        return options
+
+
+def dialog(stage: Stage) -> str:
+    """The rows of the box, without what shines through around it."""
+    rows = stage.rows()
+    first = next(i for i, row in enumerate(rows) if row.startswith("╭"))
+    last = next(i for i, row in enumerate(rows) if row.startswith("╰"))
+    return "\n".join(rows[first : last + 1])
+
+
+async def choose(stage: Stage) -> None:
+    """Take the first model, and the first way to draft for it."""
+    for table in ("targets", "drafts"):
+        await stage.until(lambda: getattr(stage.app.focused, "id", "") == table)  # noqa: B023
+        await stage.pilot.press("enter")
+
+
+def models(pull: FakePull, *, must_choose: bool = False) -> Models:
+    return Models(CATALOGUE, fetch=pull, free_bytes=lambda: 8_000_000_000, must_choose=must_choose)
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGESPEC_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+
+
+def test_first_run_offers_models_that_fit_fetches_one_and_talks_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pull, shelf = FakePull(), FakeShelf()
+    shown: list[str] = []
+    monkeypatch.setattr(
+        "edgespec.tui.models.missing",
+        lambda rows, name: name == "other" and name not in pull.pulled,
+    )
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=shelf)
+        async with staged(chat=chat, models=models(pull, must_choose=True)) as stage:
+            await stage.until_shown("There is no model on this machine yet")
+            await stage.until_shown("from maker/other on the Hugging Face hub")
+            shown.append(dialog(stage))
+            await choose(stage)
+            await stage.until_shown("other Q4_K_M")
+            await stage.say("hi")
+            await stage.until_shown("Hello.")
+            await stage.until_ended()
+
+    played(scenario)
+
+    assert pull.pulled == ["other"]
+    assert shelf.taken == [ModelChange(target="other", draft="auto")]
+    assert_golden("models-80x24", shown[0])
+
+
+def test_choice_of_a_model_leaves_the_sampling_to_the_shelf() -> None:
+    advised = replace(CATALOGUE.models["good"], sampling=SamplingAdvice(temperature=0.6))
+    stock = Models(Catalogue({"good": advised}, {}))
+    chat = ChatController(shelf=FakeShelf())
+
+    stock.switch(chat, ModelChange(target="good"))
+
+    list(chat.follow())
+    chat.close()
+    assert chat.options == Options()
+
+
+def test_failed_download_says_why_and_leaves_the_choice() -> None:
+    pull = FakePull(error=DownloadError("no route to the hub", hint="check the connection"))
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=FakeShelf())
+        async with staged(chat=chat, models=models(pull, must_choose=True)) as stage:
+            await stage.until_shown("There is no model")
+            await choose(stage)
+            await stage.until_shown("error: no route to the hub")
+
+            await stage.until_shown("check the connection")  # the box grows a frame later
+            assert stage.app.screen.query_one("#targets", DataTable).row_count == 4
+
+    played(scenario)
+
+
+def test_failed_download_leaves_what_was_typed() -> None:
+    pull = FakePull(error=DownloadError("no route to the hub"))
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=FakeShelf())
+        chat.attach(ScriptedLM(["Hello."]))
+        async with staged(chat=chat, models=models(pull)) as stage:
+            stage.prompt.text = "A long message,\nnot sent yet."
+            await stage.pilot.press("f2")
+            await choose(stage)
+            await stage.until_shown("error: no route to the hub")
+            await stage.pilot.press("escape")
+            await stage.pilot.press("escape")
+
+            await stage.until(lambda: stage.app.focused is stage.prompt)
+            assert stage.prompt.text == "A long message,\nnot sent yet."
+
+    played(scenario)
+
+
+def test_download_shows_bytes_rate_and_rest() -> None:
+    state = PullProgress("good.gguf", "download", "the hub", 500_000_000, 2_000_000_000, 50e6)
+    pull = FakePull((state,), DownloadError("stop here"))
+    stock = models(pull)
+
+    fetch = stock.start(CATALOGUE.models["good"])
+    while not fetch.is_done:
+        time.sleep(0.001)
+
+    from edgespec.tui.glyphs import UNICODE
+    from edgespec.tui.lines import fetching
+
+    words = fetching("good", fetch.progress, UNICODE).plain
+    assert words.startswith("fetching good ▓▓▓▓░░░░░░░░░░░░ 25% · 500 MB of 2.00 GB · 50 MB/s")
+    assert "0:30 left · from the hub" in words
+
+
+def test_drafts_that_do_not_fit_say_why_and_are_not_taken() -> None:
+    rows = models(FakePull()).drafts(CATALOGUE.models["good"])
+
+    told = {row.name: (row.ok, row.told) for row in rows}
+    assert told["small"] == (True, "fits this target")
+    assert told["other"] == (False, "another vocabulary: v2, not v1")
+    assert told["big"] == (False, "not smaller than the target")
+
+
+def a_plan(target: str, draft: str, n_ctx: int | None) -> Plan:
+    placement = Placement(
+        devices=(), split=(), n_gpu_layers=0, split_mode="none", n_ctx=n_ctx or 4096, n_batch=512,
+        max_logits=64, kv_type="f16",
+    )  # fmt: skip
+    lines = (Line("target weights", "CPU", 9_000_000_000), Line("target KV", "CPU", 1_000_000_000))
+    return Plan(
+        hardware="here", target_id=target, draft_id=None, target=placement, draft=None,
+        drafters=("suffix",), reason="suffix gains where text repeats", lines=lines,
+        rooms=(Room("CPU", 10_000_000_000, 12_000_000_000),),
+        rungs=(Rung("n_ctx", "context 32,768 -> 8,192 to fit"),), n_ctx_most=8192,
+    )  # fmt: skip
+
+
+def test_plan_screen_shows_lines_places_and_what_gave_way() -> None:
+    about = replace(DESCRIPTION, memory=(PlaceMemory("CPU", 10_000_000_000, 9_500_000_000),))
+
+    async def scenario() -> None:
+        stock = Models(CATALOGUE, make_plan=a_plan)
+        async with staged(ScriptedLM(description=about), size=(80, 30), models=stock) as stage:
+            await stage.app.screen.run_action("plan")
+            await stage.until_shown("target weights")
+
+            assert_golden("plan-80x30", dialog(stage))
+
+    played(scenario)
+
+
+def test_plan_that_does_not_fit_is_told_with_its_hint() -> None:
+    def refuse(target: str, draft: str, n_ctx: int | None) -> Plan:
+        raise DoesNotFit("9.0 GB are needed, 4.0 are free", hint="try --ctx 2048")
+
+    async def scenario() -> None:
+        stock = Models(CATALOGUE, make_plan=refuse)
+        async with staged(ScriptedLM(), models=stock) as stage:
+            await stage.app.screen.run_action("plan")
+            await stage.until_shown("9.0 GB are needed, 4.0 are free")
+
+            assert "try --ctx 2048" in stage.text()
+
+    played(scenario)

@@ -1,0 +1,59 @@
+"""Writing a message: line breaks, earlier messages, completion."""
+
+import pytest
+from textual.events import Key
+
+from tests.scripted import ScriptedLM
+from tests.tui.stage import played, staged
+
+
+@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
+def test_newline_key_breaks_the_line_where_it_was_pressed(key: str) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            for event in (Key("a", "a"), Key(key, None), Key("b", "b")):
+                stage.app.post_message(event)  # without waiting: as a fast typist or tmux does
+            await stage.until(lambda: "b" in stage.prompt.text)
+
+            assert stage.prompt.text == "a\nb"
+
+    played(scenario)
+
+
+def test_enter_after_a_backslash_breaks_the_line() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await stage.say("first\\")
+
+            assert stage.prompt.text == "first\n"
+
+    played(scenario)
+
+
+def test_history_goes_back_and_returns_to_the_unsent_text() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            for message in ("one", "two"):
+                await stage.say(message)
+                await stage.until_ended()
+            stage.prompt.put("unsent")
+            seen = []
+            for key in ("up", "up", "up", "down", "down"):
+                await stage.pilot.press(key)
+                seen.append(stage.prompt.text)
+
+            assert seen == ["two", "one", "one", "two", "unsent"]
+
+    played(scenario)
+
+
+def test_tab_completes_a_command() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            stage.prompt.put("/sta")
+            await stage.until_shown("figures of the last answer")
+            await stage.pilot.press("tab")
+
+            assert stage.prompt.text == "/stats "
+
+    played(scenario)
