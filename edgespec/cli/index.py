@@ -178,7 +178,7 @@ def learn(shared: Shared, /, switch: str) -> None:
 @click.pass_obj
 def bench(shared: Shared, /, tokens: int) -> None:
     """Measure what an index of so many tokens costs here, with made-up text."""
-    from edgespec.index.speed import measure
+    from edgespec.bench.index_speed import measure
     from edgespec.sizes import gigabytes
 
     found = measure(tokens, shared.screen.status)

@@ -1,7 +1,6 @@
 """What an index costs at a given size: building its shard and searching it, measured."""
 
 import os
-import resource
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from time import process_time
 
 import numpy as np
 
+from edgespec.bench.memory import peak_bytes
 from edgespec.core import Tokens
 from edgespec.index import shard
 from edgespec.index.retrieve import Retriever
@@ -45,14 +45,14 @@ def measure(n_tokens: int, tell: Callable[[str], None]) -> IndexSpeed:
     """Build a shard of made-up text with repetitions, and ask it what it holds and what not."""
     tell(f"making up {n_tokens:,} tokens")
     tokens = made_up(n_tokens)
-    before_bytes = _peak_bytes()
+    before_bytes = peak_bytes()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "measured.shard"
         tell("sorting their suffixes")
         began_s = process_time()
         shard.write(path, tokens, _FINGERPRINT)
         build_s = process_time() - began_s
-        beyond = _peak_bytes() - before_bytes
+        beyond = peak_bytes() - before_bytes
         tell("searching")
         found = Retriever([Shard(path, _FINGERPRINT)])
         try:
@@ -104,7 +104,3 @@ def _seconds_of_next(found: Retriever, contexts: list[Tokens]) -> float:
         found.retrieve(context).tokens(_READ)
         took_s += process_time() - began_s
     return took_s / len(contexts)
-
-
-def _peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
