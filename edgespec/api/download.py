@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from edgespec.models.catalogue import load_catalogue
+from edgespec.models.hub_listing import ask_hub, ask_nobody
 from edgespec.models.names import resolve
 from edgespec.models.spec import ModelSpec
 from edgespec.store import PullProgress, pull
@@ -88,5 +89,6 @@ def download(
     Raises at once: `ModelNotFound`. While iterating: `DownloadError` with every
     source's reason; `ModelNotFound` when offline. Closing cancels within a second.
     """
-    resolved = resolve(str(model), load_catalogue())
+    ask = ask_nobody if offline else ask_hub
+    resolved = resolve(str(model), load_catalogue(), ask=ask)
     return Download(resolved.model, offline=offline, patience=patience)

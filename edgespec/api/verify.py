@@ -44,7 +44,7 @@ def verify(resolved: Resolved, progress: Progress) -> Iterator[Checked]:
         spec = pinned(spec)
         for path in places(spec):
             if path.is_file():
-                found = _checked(path, spec.sha256, progress)
+                found = _checked(path, spec.sha256, progress, is_head=spec.kind == "head")
                 remember(spec, path, found.sha256)
                 yield found
         return
@@ -52,16 +52,18 @@ def verify(resolved: Resolved, progress: Progress) -> Iterator[Checked]:
         yield _checked(path, None, progress)
 
 
-def _checked(path: Path, sha256: str | None, progress: Progress) -> Checked:
+def _checked(
+    path: Path, sha256: str | None, progress: Progress, *, is_head: bool = False
+) -> Checked:
     wanted = sha256 or _named_hash(path)
     found = _hash(path, progress)
     if wanted is not None and found != wanted:
         return Checked(path, "bad", found, f"has the sha256 {found}, not the expected {wanted}")
     try:
-        if len(shard_paths(path)) == 1:
-            read_header(path).tokens.check()
+        if is_head or len(shard_paths(path)) > 1:
+            read_part(path)  # no model by itself
         else:
-            read_part(path)
+            read_header(path).tokens.check()
     except ModelFileError as error:
         return Checked(path, "bad", found, error.message)
     if wanted is None:

@@ -225,6 +225,17 @@ def test_verify_hashes_a_good_file_again(edgespec_home: Path, model: bytes) -> N
     assert result.stdout.startswith("good ")
 
 
+def test_verify_calls_a_draft_head_good(edgespec_home: Path, model: bytes) -> None:
+    head = model.replace(b"llama", b"dream", 1)  # an architecture that is no model by itself
+    catalogue(edgespec_home, head, extra='kind = "head"\nmethod = "dflash"\n')
+    put(edgespec_home / "models" / "tiny" / FILE, head)
+
+    result = run("verify", "tiny")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("good ")
+
+
 def test_verify_finds_a_flipped_bit_that_nothing_else_shows(
     edgespec_home: Path, model: bytes
 ) -> None:

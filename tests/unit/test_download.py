@@ -46,6 +46,13 @@ def test_download_gives_states_and_then_the_path(hub: LocalHub) -> None:
     assert pull.path.read_bytes() == DATA
 
 
+def test_download_offline_asks_nobody_for_a_repository(hub: LocalHub) -> None:
+    with pytest.raises(ModelNotFound, match="offline mode forbids asking the hub"):
+        edgespec.download("owner/other", offline=True)
+
+    assert hub.asked == []
+
+
 def test_download_of_what_is_here_gives_its_path_at_once(hub: LocalHub) -> None:
     first = edgespec.download("tiny")
     list(first)
