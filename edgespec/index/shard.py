@@ -29,6 +29,8 @@ _HEAD = struct.Struct("<16sII32s32sQ")  # magic, version, zero, fingerprint, che
 HEADER = 128
 _WIDTH = 4
 _STRIDE = 64
+_LONGER = 4
+"""How much longer a match is tried next: long ones are what an index is for."""
 _KEY = 8
 """Bytes of a signpost: two tokens, of which the first 21 bits each are used."""
 
@@ -152,7 +154,7 @@ class Shard:
             return NOTHING
         first = slot
         while low == high and high < most:
-            high = min(2 * high, most)
+            high = min(_LONGER * high, most)
             if (slot := self._first(context, high)) is not None:
                 first, low = slot, high
         while low + 1 < high:

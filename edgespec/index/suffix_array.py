@@ -9,7 +9,7 @@ Sadakane 2007.
 import numpy as np
 import numpy.typing as npt
 
-DEPTH = 64
+DEPTH = 32
 """Suffixes that agree in this many tokens stand in any order."""
 SEPARATOR = 0
 """Stands between documents; token ids are stored one higher."""
