@@ -176,8 +176,11 @@ def fetching(name: str, progress: "PullProgress | None", glyphs: Glyphs) -> Cont
     """`fetching qwen3-14b ▓▓▓░░░░░ 34% · 3.10 of 9.00 GB · 41 MB/s · 2:24 left · from …`."""
     if progress is None:
         return Content(f"{clean(name)}: looking for it{glyphs.ellipsis}")
-    word = _PHASES.get(progress.phase, progress.phase)
-    parts, done, total = [f"{word} {clean(name)}"], progress.done_bytes, progress.total_bytes
+    parts, done, total = (
+        [f"{progress.doing} {clean(name)}"],
+        progress.done_bytes,
+        progress.total_bytes,
+    )
     if total:
         parts[0] += f" {bar(done / total, glyphs, 16)} {done / total:.0%}"
         parts.append(f"{gigabytes(done)} of {gigabytes(total)}")
@@ -194,14 +197,6 @@ def fetching(name: str, progress: "PullProgress | None", glyphs: Glyphs) -> Cont
     if progress.source:
         parts.append(f"from {clean(progress.source)}")
     return Content(f" {glyphs.dot} ".join(parts))
-
-
-_PHASES = {
-    "wait": "waiting for another process that fetches",
-    "download": "fetching",
-    "join": "joining",
-    "verify": "checking",
-}
 
 
 def spark(speeds: list[float], glyphs: Glyphs) -> str:

@@ -18,7 +18,7 @@ from edgespec.text.clean import clean
 from . import lines
 from .dialog import Dialog, words
 from .glyphs import Glyphs
-from .shelf import DraftRow, Models, Row, missing, sources
+from .shelf import DraftRow, Models, Row, missing
 
 REFRESH_S = 0.25
 TARGETS, DRAFTS = "targets", "drafts"
@@ -108,7 +108,7 @@ class ModelsScreen(Dialog[ModelChange]):
         if event.data_table.id == TARGETS and self._rows:
             spec = self._rows[event.cursor_row].spec
             self._show_drafts(spec)
-            about = f"{spec.title}, {spec.licence or 'licence unknown'}; from {sources(spec)}"
+            about = f"{spec.title}, {spec.licence or 'licence unknown'}; from {spec.origin}"
             self.query_one("#about", Static).update(Content(clean(about)))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:

@@ -242,11 +242,6 @@ def _why_not(target: "ModelSpec", draft: "ModelSpec") -> str:
     return ""
 
 
-def sources(spec: "ModelSpec") -> str:
-    """Where a model comes from, in the order in which it is tried."""
-    return ", else ".join(str(source) for source in spec.sources)
-
-
 def missing(rows: Sequence[Row | DraftRow], name: str) -> bool:
     """Whether the model of that name has to be fetched first."""
     for row in rows:

@@ -6,23 +6,11 @@ from edgespec.models.spec import ModelSpec
 from edgespec.sizes import gigabytes
 from edgespec.store import PullProgress, pull
 
-_WORDS = {
-    "wait": "waiting for another process that fetches",
-    "download": "fetching",
-    "join": "joining",
-    "verify": "checking",
-}
-
 
 def fetch(screen: Screen, spec: ModelSpec, *, offline: bool = False) -> None:
     """Get the model's file onto this machine. Raises: `DownloadError`, `ModelNotFound`."""
     path = pull(spec, Shown(screen), offline=offline)
     screen.note(f"{spec.id} is here now: {path}")
-
-
-def sources(spec: ModelSpec) -> str:
-    """Where a model comes from, in the order in which it is tried."""
-    return ", else ".join(str(source) for source in spec.sources)
 
 
 class Shown:
@@ -69,7 +57,7 @@ class Shown:
 
 def progress_line(state: PullProgress) -> str:
     """For example "fetching m.gguf: 3.10 GB of 9.00 GB, 34%, 41 MB/s, 2:24 left"."""
-    parts = [f"{_WORDS[state.phase]} {state.file}: {gigabytes(state.done_bytes)}"]
+    parts = [f"{state.doing} {state.file}: {gigabytes(state.done_bytes)}"]
     if state.total_bytes:
         left_bytes = max(0, state.total_bytes - state.done_bytes)
         parts[0] += f" of {gigabytes(state.total_bytes)}"

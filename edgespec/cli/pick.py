@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgespec import paths
-from edgespec.cli.fetch import Shown, fetch, sources
+from edgespec.cli.fetch import Shown, fetch
 from edgespec.cli.flags import AUTO, Flags
 from edgespec.cli.prompt import is_watched
 from edgespec.cli.render import Screen
@@ -92,7 +92,7 @@ def _ask(screen: Screen, missing: list[ModelSpec]) -> None:
 
 
 def _are_missing(missing: list[ModelSpec]) -> str:
-    what = " and ".join(f"{spec.id} ({described(spec)}, from {sources(spec)})" for spec in missing)
+    what = " and ".join(f"{spec.id} ({described(spec)}, from {spec.origin})" for spec in missing)
     return f"{what} {'is' if len(missing) == 1 else 'are'} not on this machine"
 
 

@@ -166,6 +166,11 @@ class ModelSpec:
     """The further files of a split model, each with a source and pins of its own."""
 
     @property
+    def origin(self) -> str:
+        """Where it comes from, in the order in which it is tried."""
+        return ", else ".join(map(str, self.sources))
+
+    @property
     def file_bytes(self) -> int | None:
         """The size of this file to reckon with: exact where known, else rounded."""
         return self.size_bytes or self.about_bytes

@@ -8,6 +8,12 @@ from typing import Literal
 
 Phase = Literal["wait", "download", "join", "verify"]
 """wait: another process is fetching the same model."""
+_WORDS: dict[Phase, str] = {
+    "wait": "waiting for another process that fetches",
+    "download": "fetching",
+    "join": "joining",
+    "verify": "checking",
+}
 
 _INTERVAL_S = 0.1
 _WINDOW_S = 5.0
@@ -32,6 +38,11 @@ class PullProgress:
     note: str = ""
     """A sentence for the person: why it waits, starts again, or what was pinned; else empty."""
     kind: Literal["pull"] = "pull"
+
+    @property
+    def doing(self) -> str:
+        """The phase in words, for a name to follow."""
+        return _WORDS[self.phase]
 
     @property
     def left_s(self) -> float | None:
