@@ -5,6 +5,7 @@ of a large file is its sha256; ranges work. Everything sent is counted.
 """
 
 import hashlib
+import json
 import re
 import socket
 import threading
@@ -154,7 +155,10 @@ class _Answer(BaseHTTPRequestHandler):
     def _resolve(self, path: str) -> None:
         """The hub: what the file is, and where its bytes are."""
         owner = self.server.owner
-        match = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        is_listing = path.startswith("/api/models/")
+        match = re.fullmatch(
+            r"/([^/]+/[^/]+)/(?:resolve|revision)/([^/]+)/?(.*)", path.removeprefix("/api/models")
+        )
         repo = match[1] if match else ""
         token = self.headers.get("authorization", "").removeprefix("Bearer ")
         if owner.wanted_token and token != owner.wanted_token:
@@ -164,6 +168,8 @@ class _Answer(BaseHTTPRequestHandler):
             self._say(401 if not token else 404, {"X-Error-Code": "RepoNotFound"}, b"{}")
         elif match[2] not in ("main", owner.commit):
             self._say(404, {"X-Error-Code": "RevisionNotFound"}, b"{}")
+        elif is_listing:
+            self._say(200, {"Content-Type": "application/json"}, self._listed(repo))
         elif (repo, match[3]) not in owner.files:
             self._say(404, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": owner.commit}, b"{}")
         else:
@@ -177,6 +183,15 @@ class _Answer(BaseHTTPRequestHandler):
                 "Location": f"{place}?signed=1",
             }
             self._say(302, headers, b"")
+
+    def _listed(self, repo: str) -> bytes:
+        """The hub: which files a repository holds."""
+        owner = self.server.owner
+        files = []
+        for (_, name), data in filter(lambda item: item[0][0] == repo, owner.files.items()):
+            lfs = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 1}
+            files.append({"rfilename": name, "size": len(data), "blobId": "b", "lfs": lfs})
+        return json.dumps({"id": repo, "sha": owner.commit, "siblings": files}).encode()
 
     def _send(self, path: str, fault: Fault) -> None:
         """The storage: the bytes, or part of them."""

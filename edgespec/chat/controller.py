@@ -394,7 +394,5 @@ class ChatController:
         A load under way frees its model when it ends.
         """
         self.stop()
-        if self.model is not None:
-            self.model.close()
         self._workers.close(timeout_s)
         self.chats.close()
