@@ -4,6 +4,7 @@ import click
 
 from edgespec.cli.check import models_check
 from edgespec.cli.doors import Shared
+from edgespec.cli.fewer_layers import models_fewer_layers
 from edgespec.cli.flags import log_flags
 from edgespec.cli.model_files import models_info, models_rm, models_verify
 
@@ -29,7 +30,7 @@ def models_ls(shared: Shared, /, here: bool, as_json: bool) -> None:
     show_models(shared.screen, only_here=here, as_json=as_json)
 
 
-for _command in (models_info, models_verify, models_rm, models_check):
+for _command in (models_info, models_verify, models_rm, models_check, models_fewer_layers):
     models.add_command(_command)
 
 

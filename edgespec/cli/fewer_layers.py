@@ -1,0 +1,41 @@
+"""`edgespec models fewer-layers`: a copy of a model with layers left out, to measure."""
+
+from pathlib import Path
+
+import click
+
+from edgespec.cli.doors import Shared
+from edgespec.cli.flags import log_flags
+
+_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
+@click.command("fewer-layers")
+@click.argument("name", metavar="MODEL")
+@click.argument("layers", metavar="LAYERS")
+@click.argument("file", metavar="FILE", type=_OUT)
+@log_flags
+@click.pass_obj
+def models_fewer_layers(shared: Shared, /, name: str, layers: str, file: Path) -> None:
+    """Copy a model with some of its layers, for example 0-13,24-27.
+
+    Such a file can draft for the whole model. Measured, that loses time, so nothing in edgespec
+    makes one by itself: edgespec doctor --pair MODEL FILE tells what it brings on your machine.
+    """
+    from edgespec.api.files import find_files
+    from edgespec.errors import UsageError
+    from edgespec.gguf.header import read_header
+    from edgespec.models.fewer_layers import layers_of, write_with_layers
+    from edgespec.sizes import gigabytes
+
+    source = find_files(name, None, "none").target.path
+    n_layer = read_header(source).shape.n_layer
+    kept = layers_of(layers, n_layer)
+    if file.exists() and file.samefile(source):
+        raise UsageError(f"{file} is the model itself", hint="name another file")
+    if not file.parent.is_dir():
+        raise UsageError(f"{file.parent} is not a folder")
+    shared.screen.status("copying layers")
+    write_with_layers(source, kept, file)
+    size = gigabytes(file.stat().st_size)
+    shared.screen.line(f"{file}: {len(kept)} of {n_layer} layers, {size}")
