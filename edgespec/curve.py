@@ -12,7 +12,7 @@ from edgespec.api.files import find_files
 from edgespec.api.load import load_pair
 from edgespec.api.pace import PHASE, measured
 from edgespec.control.costs import LONGEST, Measured
-from edgespec.costs import LAST_OF_KERNEL
+from edgespec.costs import LAST_OF_KERNEL, RowCosts
 
 _PATIENCE_S = 120.0
 """Time to measure every size as often as it shall be, which loading spreads over several loads."""
@@ -70,14 +70,20 @@ def lines(found: Curve, *, bar: str = "█") -> Iterator[str]:
         )
 
 
-def _best(costs: Measured, rate: float, token_s: float) -> str:
-    """The length with the most tokens for its time, for a drafter that is always asked."""
-    best, best_times = 0, 1.0
+def best_length(target: RowCosts, rate: float, token_s: float) -> tuple[int, float]:
+    """The length with the most tokens for its time, and times plain decoding, for a drafter that
+    is always asked; at least one token, however little that brings."""
+    best, best_times = 0, 0.0
     tokens = survives = 1.0
     for k in range(1, LONGEST + 1):
         survives *= rate
         tokens += survives
-        times = tokens * costs.target.plain_s / (costs.target.of(k + 1) + k * token_s)
+        times = tokens * target.plain_s / (target.of(k + 1) + k * token_s)
         if times > best_times:
             best, best_times = k, times
-    return "none" if best == 0 else f"{best}: {best_times:.2f}x"
+    return best, best_times
+
+
+def _best(costs: Measured, rate: float, token_s: float) -> str:
+    k, times = best_length(costs.target, rate, token_s)
+    return f"{k}: {times:.2f}x" if times > 1 else "none"

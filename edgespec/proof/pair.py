@@ -14,6 +14,7 @@ import numpy as np
 from edgespec.api.types import DraftVocab, Options
 from edgespec.bench.rig import Rig
 from edgespec.bench.suite import prompts
+from edgespec.control.costs import Measured
 from edgespec.core import Dist, Draft, Sampling, Session, Tokens
 from edgespec.drafters.translation import Translation
 from edgespec.equality import Difference, explained
@@ -45,6 +46,14 @@ class Greedy:
 
 
 @dataclass(frozen=True, slots=True)
+class Agreement:
+    """Positions of a greedy answer, and those at which the draft model would say the same."""
+
+    n_positions: int
+    n_agreed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """All that was found."""
 
@@ -52,6 +61,9 @@ class Proof:
     draft: str
     greedy: tuple[Greedy, ...]
     acceptance: Acceptance
+    agreement: Agreement
+    costs: Measured
+    """Of this machine's passes, by which the acceptance pays or does not."""
     shared_tokens: str = ""
     """What two different vocabularies share, in a sentence; empty where they are the same."""
 
@@ -78,7 +90,15 @@ def prove(
         names = rig.model.description
         assert names.draft is not None, "a pair has a draft model"
         acceptance = _acceptance(rig)
-        return Proof(names.target, names.draft, greedy, acceptance, rig.shared_tokens)
+        return Proof(
+            names.target,
+            names.draft,
+            greedy,
+            acceptance,
+            _agreement(rig),
+            rig.costs,
+            rig.shared_tokens,
+        )
     finally:
         rig.close()
 
@@ -120,17 +140,34 @@ def _acceptance(rig: Rig) -> Acceptance:
     return tally.acceptance()
 
 
+def _agreement(rig: Rig) -> Agreement:
+    prompt = prompts(_SUITE)[0]
+    answer = rig.model.complete(prompt.messages, _greedy_options("none")).tokens
+    text = np.concatenate((rig.tokens_of(prompt), np.array(answer, np.int32)))
+    sampler = RequestSampler(Sampling(), rig.target.n_vocab)
+    assert rig.draft is not None, "a pair has a draft model"
+    n_agreed = 0
+    for end in range(len(text) - len(answer), len(text)):
+        draft = _drawn(rig.draft, text[:end], sampler, rig.translation, 1)
+        n_agreed += draft.tokens[0] == text[end]
+    return Agreement(len(answer), n_agreed)
+
+
 def _drawn(
-    session: Session, context: Tokens, sampler: RequestSampler, translation: Translation
+    session: Session,
+    context: Tokens,
+    sampler: RequestSampler,
+    translation: Translation,
+    n_tokens: int = _DRAFT_LEN,
 ) -> Draft:
     """A draft of full length, however unsure the draft model is: the harder test.
 
     The draft model sees what fits its own context; whatever it says is a draft to be judged.
     """
     tokens, read = context, translation.context(context)
-    skipped = max(0, len(read) + _DRAFT_LEN - 1 - session.n_ctx)
+    skipped = max(0, len(read) + n_tokens - 1 - session.n_ctx)
     dists = []
-    for _ in range(_DRAFT_LEN):
+    for _ in range(n_tokens):
         row = session.forward(read[skipped:], n_logits=1)[0]
         q = sampler.dist(translation.row(row), tokens)
         dists.append(q)

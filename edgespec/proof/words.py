@@ -1,7 +1,9 @@
 """A proof in sentences."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from edgespec.curve import best_length
 from edgespec.equality import Difference
 from edgespec.proof.pair import GREEDY_TOKENS, SAMPLING, Greedy, Proof
 from edgespec.proof.tally import Acceptance, Share
@@ -16,6 +18,7 @@ def lines(proof: Proof) -> Iterator[str]:
     )
     yield from _greedy_lines(proof.greedy)
     yield from _acceptance_lines(proof.acceptance)
+    yield from _worth_lines(proof)
     if proof.is_lossless:
         yield "Verdict: lossless. Drafting with this pair changes nothing but the speed."
     else:
@@ -56,6 +59,36 @@ def _acceptance_lines(found: Acceptance) -> Iterator[str]:
         f"  drafts accepted on average: {found.block_length:.3f} tokens as blocks, "
         f"{found.token_length:.3f} one by one (blocks may not be worse)."
     )
+
+
+def _worth_lines(proof: Proof) -> Iterator[str]:
+    """What the draft model brings on this machine, asked at every step."""
+    costs, agreed = proof.costs, proof.agreement
+    token_s = costs.draft_s
+    assert token_s is not None, "a pair has a draft model"
+    token_cost = token_s / costs.target.plain_s
+    yield f"Worth: one token of {proof.draft} takes {token_cost:.2f} plain steps of {proof.target}."
+    rates = {
+        "at temperature 0": agreed.n_agreed / max(agreed.n_positions, 1),
+        f"at {_chain()}": proof.acceptance.accepted.expected,
+    }
+    for where, rate in rates.items():
+        k, times = best_length(costs.target, rate, token_s)
+        _, most = best_length(_FreeRows(costs.target.plain_s), rate, token_s)
+        yield (
+            f"  {where}: {rate:.3f} of its tokens accepted; asked at every step, the best length "
+            f"is {k}: {times:.2f} times plain decoding, and {most:.2f} if rows cost nothing."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _FreeRows:
+    """Passes that take a plain step's time whatever their rows: the most a machine could give."""
+
+    plain_s: float
+
+    def of(self, n_rows: int) -> float:
+        return self.plain_s
 
 
 def _shared(what: str, expected: str, share: Share) -> str:

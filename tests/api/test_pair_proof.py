@@ -1,5 +1,6 @@
 """The proof on a pair: it finds a sound pair sound, and a faulty verification faulty."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from edgespec.cli.main import cli
+from edgespec.control.costs import Measured
 from edgespec.core import Dist, Draft, Sampling
+from edgespec.costs import PassCosts
 from edgespec.equality import Difference
-from edgespec.proof.pair import Greedy, Proof
+from edgespec.proof.pair import Agreement, Greedy, Proof
 from edgespec.proof.tally import Acceptance, Share, Tally
 from edgespec.proof.words import lines
 from edgespec.sampling import RequestSampler
@@ -70,7 +73,24 @@ def test_share_is_sound_within_its_error() -> None:
 
 def proof(*differences: Difference | None) -> Proof:
     greedy = tuple(Greedy("chat-short", "suffix", d, (" a", " an")) for d in differences)
-    return Proof("target", "draft", greedy, tallied(RequestSampler(SAMPLING, 3)))
+    return Proof(
+        "target",
+        "draft",
+        greedy,
+        tallied(RequestSampler(SAMPLING, 3)),
+        Agreement(n_positions=64, n_agreed=48),
+        Measured(PassCosts((1, 2, 4, 8), (1.0, 1.5, 2.0, 4.0)), draft_s=0.5, read_s=0.1),
+    )
+
+
+def test_worth_is_that_of_the_best_length_on_this_machine() -> None:
+    told = list(lines(proof()))
+
+    # 1.75 tokens in 1.5 + 0.5 plain steps; 2.31 take 1.75 + 1.
+    assert "one token of draft takes 0.50 plain steps of target" in told[-4]
+    assert "0.750 of its tokens accepted" in told[-3]
+    assert "is 1: 0.88 times plain decoding, and 1.17 if rows cost nothing" in told[-3]
+    assert "at temperature 1, top-k 40: 0.500 of its tokens accepted" in told[-2]
 
 
 def test_near_tie_is_lossless_and_told() -> None:
@@ -108,8 +128,9 @@ def test_doctor_proves_a_sound_pair(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["doctor", "--pair", str(target), str(draft)])
 
     assert result.exit_code == 0, result.output
-    assert "12 of 12 answers" in result.stdout
+    assert re.search(r"Greedy: (\d+) of \1 answers", result.stdout), result.stdout
     assert "100 draws at each of 48 positions" in result.stdout
+    assert "at temperature 0: 0." in result.stdout
     assert "Verdict: lossless." in result.stdout
 
 
