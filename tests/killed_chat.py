@@ -9,7 +9,7 @@ import json
 import os
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from edgespec.chat.controller import ChatController
@@ -34,12 +34,16 @@ class TellingStore:
         self.notices = self._store.notices
 
     def save(
-        self, chats: Iterable[ChatRecord], turns: Iterable[TurnRecord], gone: Iterable[str]
+        self,
+        chats: Iterable[ChatRecord],
+        turns: Iterable[TurnRecord],
+        gone: Iterable[str],
+        titles: Mapping[str, str],
     ) -> None:
         turns, gone = list(turns), list(gone)
         for turn_id in gone:
             tell(json.dumps([turn_id]))
-        self._store.save(chats, turns, gone)
+        self._store.save(chats, turns, gone, titles)
         for turn in turns:
             tell(json.dumps([turn.id, turn.prompt, len(turn.text), turn.status]))
 

@@ -1,5 +1,7 @@
 """The message a person writes: several lines, Enter sends, history at the edges."""
 
+from collections.abc import Callable
+
 from textual.events import Key
 from textual.message import Message
 from textual.widgets import TextArea
@@ -29,7 +31,11 @@ class Prompt(TextArea):
             placeholder="Message   Enter send, Ctrl+J new line, / commands",
         )
         self.cursor_blink = False  # nothing on this screen moves by itself
+        self.earlier: Callable[[], list[str]] = list
+        """Messages of other chats, the latest at the end; asked when the up key gets there."""
         self._history: list[str] = []
+        self._is_whole = False
+        """Whether the earlier ones are among them."""
         self._back = 0
         """How many messages back; 0: the one being written."""
         self._unsent = ""
@@ -46,8 +52,8 @@ class Prompt(TextArea):
         self._back = 0
 
     def know(self, texts: list[str]) -> None:
-        """Messages of a chat that is shown: what the up key brings."""
-        self._history, self._back = texts, 0
+        """Messages of a chat that is shown: what the up key brings first."""
+        self._history, self._back, self._is_whole = texts, 0, False
 
     async def on_key(self, event: Key) -> None:
         """Keys that must keep their place among the characters around them.
@@ -77,11 +83,20 @@ class Prompt(TextArea):
         """Up; on the first row the message before."""
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
-        elif self._back < len(self._history):
+        elif self._back < len(self._history) or self._reaches_back():
             if self._back == 0:
                 self._unsent = self.text
             self._back += 1
             self._recall()
+
+    def _reaches_back(self) -> bool:
+        """Whether there is a message before the first of this chat."""
+        if self._is_whole:
+            return False
+        self._is_whole = True
+        own = set(self._history)
+        self._history[:0] = [text for text in self.earlier() if text not in own]
+        return self._back < len(self._history)
 
     def action_cursor_down(self, select: bool = False) -> None:
         """Down; on the last row the message after."""

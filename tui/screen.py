@@ -85,11 +85,19 @@ class ChatScreen(ChatActions):
     async def on_mount(self) -> None:
         """Typing may begin at once; a chat that was opened is there already."""
         self._commands.display = False
+        self.prompt.earlier = self.chat.chats.prompts
         self.prompt.focus()
         await self.show_turns()
+        if typed := self.chat.chats.jotted():
+            self.give_back(typed)
+            self.notify("back in the prompt: what was not sent the last time", timeout=6)
         self._draw_updates()
         if self.models.must_choose:
             self.action_models()
+
+    def on_unmount(self) -> None:
+        """What is not sent now comes back at the next start."""
+        self.chat.chats.jot(self.prompt.text)
 
     def on_resize(self, event: Resize) -> None:
         """The chrome's lines are made for a width; a prompt that was hidden has lost the focus."""
@@ -260,7 +268,8 @@ class ChatScreen(ChatActions):
                 pass
 
     def on_text_area_changed(self) -> None:
-        """Show which commands the text may become."""
+        """Keep what is being typed; show which commands it may become."""
+        self.chat.chats.jot(self.prompt.text)
         entries = completions(self.prompt.text)
         rows = [f" {entry.usage:<26}{entry.summary}" for entry in entries[:MAX_COMPLETIONS]]
         if len(entries) > MAX_COMPLETIONS:

@@ -70,6 +70,15 @@ class Chats:
         self.journal.forget(turn.id)
         self.keep(*changed)
 
+    def jot(self, typed: str) -> None:
+        """Keep what is being typed, soon; of a private chat nothing."""
+        if self._journal is not None:
+            self._journal.jot("" if self._owner.conversation.is_private else typed)
+
+    def jotted(self) -> str:
+        """What was being typed when a process ended that is no more; once."""
+        return self.journal.jotted()
+
     def record(self, turn: Turn) -> TurnRecord:
         """A turn as it is kept."""
         return self._owner.conversation.turn_record(turn, self._owner.options)
@@ -108,6 +117,14 @@ class Chats:
         self.journal.flush(1.0)
         return self._saved().search(words)
 
+    def prompts(self) -> list[str]:
+        """The messages that were sent last in any chat, the latest at the end; none where the
+        history cannot be read."""
+        try:
+            return self._library.prompts() if self._library is not None else []
+        except HistoryError:
+            return []
+
     def open(self, chat_id: str) -> Conversation:
         """Show and continue a saved chat: its branches, system prompt and settings."""
         return self._shown(self._saved().load(chat_id))
@@ -129,7 +146,9 @@ class Chats:
         conversation = self._owner.conversation
         if chat_id is None or chat_id == conversation.id:
             conversation.title = title
-            self.keep()
+            if conversation.tree.turns:
+                record = conversation.record(*self._names(), self._owner.options)
+                self.journal.name(record)
         else:
             self._saved().rename(chat_id, title)
 

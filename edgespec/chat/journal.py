@@ -27,6 +27,18 @@ class Journal(Protocol):
         """Write what `record` gives within two seconds."""
         ...
 
+    def name(self, chat: ChatRecord) -> None:
+        """Write the title that a person gave; `keep` leaves a chat's title as it is."""
+        ...
+
+    def jot(self, typed: str) -> None:
+        """Keep what is being typed, within two seconds; empty: keep nothing."""
+        ...
+
+    def jotted(self) -> str:
+        """What was being typed in a process that is no more; once."""
+        ...
+
     def forget(self, turn_id: str) -> None:
         """Delete a turn."""
         ...
@@ -57,6 +69,16 @@ class Nowhere:
 
     def grow(self, turn_id: str, record: Callable[[], TurnRecord]) -> None:
         """Keeps nothing."""
+
+    def name(self, chat: ChatRecord) -> None:
+        """Keeps nothing."""
+
+    def jot(self, typed: str) -> None:
+        """Keeps nothing."""
+
+    def jotted(self) -> str:
+        """Has kept nothing."""
+        return ""
 
     def forget(self, turn_id: str) -> None:
         """Has kept nothing."""

@@ -60,6 +60,8 @@ class _Talk:
     """What is sent next takes its place."""
     draft: str = ""
     """What stands in the line when the person begins to type."""
+    begun: list[str] = field(default_factory=list)
+    """The lines above it."""
     told: set[str] = field(default_factory=set)
     """What was said once about this answer, where no status line can be shown."""
 
@@ -84,15 +86,25 @@ class _Talk:
             screen.note(f"draft: {why}")
         if chat.chats.state.word == "PRIVATE":
             screen.note("this chat is private: nothing of it is saved.")
+        if screen.is_typed:
+            screen.remember(chat.chats.prompts())
+            self._bring_back(chat.chats.jotted())
         if chat.turns:
             screen.note(opened_sentence(chat))
             screen.note(turn_text(chat.turns[-1]))
             screen.remember([turn.prompt for turn in chat.turns])
         screen.note("Type a message, then Enter. /help lists the commands.")
 
+    def _bring_back(self, typed: str) -> None:
+        if typed:
+            self.screen.note("not sent the last time, and here again:")
+            *self.begun, self.draft = typed.split("\n")
+            for line in self.begun:
+                self.screen.note(line)
+
     def _message(self) -> str | None:
         """What the person typed, lines joined; None at the end of input."""
-        lines: list[str] = []
+        lines, self.begun = self.begun, []
         has_interrupted = False
         while True:
             for update in self.chat.drain():
@@ -105,13 +117,16 @@ class _Talk:
                 if has_interrupted or not self.screen.is_typed:
                     raise
                 has_interrupted, lines, self.edited = True, [], None
+                self.chat.chats.jot("")
                 self.screen.note("\ncleared; Up brings it back, Ctrl-C again leaves")
                 continue
             if line is None:
                 return "\n".join(lines) if lines else None
             if not line.endswith("\\"):
+                self.chat.chats.jot("")
                 return "\n".join([*lines, line])
             lines.append(line[:-1])
+            self.chat.chats.jot("\n".join(lines))
 
     def _say(self, text: str) -> None:
         chat = self.chat

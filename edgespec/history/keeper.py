@@ -17,11 +17,12 @@ from edgespec.errors import HistoryError
 from edgespec.history.fallback import Fallback
 from edgespec.history.records import ChatRecord, SavedChat, TurnRecord
 from edgespec.history.store import HistoryStore
+from edgespec.history.unsent import Unsent
 
 logger = logging.getLogger(__name__)
 
 EVERY_S = 2.0
-"""Most seconds of a growing answer that may be lost with the process."""
+"""Most seconds of a growing answer, or of typing, that may be lost with the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,12 @@ class _Unwritten:
     chats: dict[str, ChatRecord] = field(default_factory=dict)
     turns: dict[str, TurnRecord] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
+    titles: dict[str, str] = field(default_factory=dict)
+    """By chat: those that a person gave."""
 
     @property
     def is_empty(self) -> bool:
-        return not (self.chats or self.turns or self.gone)
+        return not (self.chats or self.turns or self.gone or self.titles)
 
 
 class Keeper:
@@ -67,6 +70,9 @@ class Keeper:
         self._chats: dict[str, ChatRecord] = {}
         self._new = _Unwritten()
         self._growing: dict[str, Callable[[], TurnRecord]] = {}
+        self._unsent = Unsent(path.parent)
+        self._typed: str | None = None
+        """What is being typed; None: as it was kept."""
         self._changed = threading.Condition()
         self._n_given = self._n_settled = 0
         self._is_urgent, self._is_closing = True, False
@@ -111,6 +117,26 @@ class Keeper:
             if is_first:  # else the keeper knows that something grows
                 self._changed.notify_all()
 
+    def name(self, chat: ChatRecord) -> None:
+        """Write the title that a person gave: `keep` leaves a chat's title as it is, since another
+        process may have given it one."""
+        with self._changed:
+            self._chats[chat.id] = self._new.chats[chat.id] = chat
+            self._new.titles[chat.id] = chat.title
+            self._hurry()
+
+    def jot(self, typed: str) -> None:
+        """Keep what is being typed within `every_s`, in place of what was; empty: keep nothing."""
+        with self._changed:
+            is_first = self._typed is None
+            self._typed = typed
+            if is_first:
+                self._changed.notify_all()
+
+    def jotted(self) -> str:
+        """What was being typed in a process that is no more; the newest, and once."""
+        return self._unsent.taken()
+
     def forget(self, turn_id: str) -> None:
         """Delete a turn."""
         with self._changed:
@@ -125,6 +151,7 @@ class Keeper:
             self._growing.clear()  # only the chat that is shown grows
             self._chats.pop(chat_id, None)
             self._new.chats.pop(chat_id, None)
+            self._new.titles.pop(chat_id, None)
             turns = self._new.turns.items()
             self._new.turns = {key: turn for key, turn in turns if turn.chat_id != chat_id}
 
@@ -158,9 +185,12 @@ class Keeper:
             with self._changed:
                 self._wait(written_s)
                 is_last, batch, given = self._is_closing, self._taken(), self._n_given
+                typed, self._typed = self._typed, None
                 self._is_urgent = False
             if not batch.is_empty or self._store is None:
                 self._write(batch)
+            if typed is not None:  # after the batch: what was sent is in there
+                self._unsent.keep(typed)
             written_s = time.monotonic()
             with self._changed:
                 self._n_settled = given
@@ -174,7 +204,8 @@ class Keeper:
         """Until something is urgent, or what grows is due, or a failed write is to be tried."""
         while not self._is_urgent:
             now_s = time.monotonic()
-            due_s = [written_s + self._every_s] if self._growing else []
+            is_due = bool(self._growing) or self._typed is not None
+            due_s = [written_s + self._every_s] if is_due else []
             if self._state.word != "SAVED":
                 due_s.append(self._retry_at_s)
             if due_s and min(due_s) <= now_s:
@@ -197,7 +228,7 @@ class Keeper:
     def _write(self, batch: _Unwritten) -> None:
         try:
             store = self._opened()
-            store.save(batch.chats.values(), batch.turns.values(), batch.gone)
+            store.save(batch.chats.values(), batch.turns.values(), batch.gone, batch.titles)
         except Exception as error:  # whatever it is, the text is kept and the thread lives on
             self._fail(batch, _as_told(error))
             return
@@ -219,6 +250,7 @@ class Keeper:
         with self._changed:  # what came meanwhile is newer
             self._new.chats = {**batch.chats, **self._new.chats}
             self._new.turns = {**batch.turns, **self._new.turns}
+            self._new.titles = {**batch.titles, **self._new.titles}
             self._new.gone |= batch.gone - set(self._new.turns)
             self._retry_at_s = time.monotonic() + self._every_s
             unwritten = self._unwritten()

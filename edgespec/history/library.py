@@ -30,6 +30,10 @@ class Library:
         """Turns with all of `words`, the latest first."""
         return self._read(lambda store: store.search(words)) if self.path.exists() else []
 
+    def prompts(self) -> list[str]:
+        """The messages that were sent last in any chat, the latest at the end."""
+        return self._read(HistoryStore.prompts) if self.path.exists() else []
+
     def load(self, chat_id: str) -> SavedChat:
         """A chat by its id or the beginning of it."""
         return self._read(lambda store: store.chat(chat_id))

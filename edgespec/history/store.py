@@ -6,11 +6,12 @@ nothing. Several processes may use the file at once.
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from threading import RLock
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from edgespec.errors import HistoryError
@@ -135,11 +136,18 @@ class HistoryStore:
         chats: Iterable[ChatRecord] = (),
         turns: Iterable[TurnRecord] = (),
         gone: Iterable[str] = (),
+        titles: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Write records, replacing those with their ids, and delete the turns `gone`; at once."""
+        """Write records, replacing those with their ids, and delete the turns `gone`; at once.
+
+        A chat that is here already keeps its title, which another process may have changed, unless
+        `titles` gives it one.
+        """
         with self._writing() as run:
             for chat in chats:
-                run(_upsert("chat", _CHAT), _row(chat))
+                run(_upsert("chat", _CHAT, kept=("title",)), _row(chat))
+            for chat_id, title in titles.items():
+                run(_RENAME, (encodable(title), chat_id))
             for turn in turns:
                 self._put_turn(run, turn, _upsert("turn", _TURN))
             for turn_id in gone:
@@ -161,7 +169,7 @@ class HistoryStore:
     def rename(self, chat_id: str, title: str) -> None:
         """Give a chat a title."""
         with self._writing() as run:
-            run("UPDATE chat SET title = ? WHERE id = ?", (encodable(title), chat_id))
+            run(_RENAME, (encodable(title), chat_id))
 
     def delete(self, chat_id: str) -> SavedChat:
         """Delete a chat, from the file's free pages too. Returns: what it was, for `merge`."""
@@ -233,6 +241,12 @@ class HistoryStore:
             rows = self._connection.execute(sql, (asked, limit)).fetchall()
         return [_hit(words, *row) for row in rows]
 
+    def prompts(self, limit: int = 200) -> list[str]:
+        """The messages that were sent last in any chat, each once, the latest at the end."""
+        sql = "SELECT prompt FROM turn GROUP BY prompt ORDER BY max(created_s) DESC LIMIT ?"
+        with self._reading():
+            return [row[0] for row in self._connection.execute(sql, (limit,))][::-1]
+
     def check(self) -> list[str]:
         """What is wrong with the file, by a look at all of it; empty: nothing."""
         with self._reading():
@@ -271,6 +285,7 @@ class HistoryStore:
 
 
 _Run = Callable[[str, tuple[Any, ...]], sqlite3.Cursor]
+_RENAME = "UPDATE chat SET title = ? WHERE id = ?"
 _IF_NEWER = " WHERE excluded.updated_s > {table}.updated_s"
 
 
@@ -284,9 +299,10 @@ def _connected(name: str, busy_s: float) -> sqlite3.Connection:
     )
 
 
-def _upsert(table: str, names: tuple[str, ...]) -> str:
+def _upsert(table: str, names: tuple[str, ...], kept: tuple[str, ...] = ()) -> str:
+    """Insert, or change all but what is `kept` of the row that is there."""
     marks = ", ".join("?" for _ in names)
-    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name != "id")
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in ("id", *kept))
     return (
         f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks}) "
         f"ON CONFLICT (id) DO UPDATE SET {changes}"

@@ -1,8 +1,14 @@
 """Writing a message: line breaks, earlier messages, completion."""
 
+from pathlib import Path
+
 import pytest
 from textual.events import Key
 
+from edgespec.chat.controller import ChatController
+from edgespec.history.library import Library
+from edgespec.history.store import HistoryStore
+from tests.chats import chat, turn
 from tests.scripted import ScriptedLM
 from tests.tui.stage import played, staged
 
@@ -43,6 +49,23 @@ def test_history_goes_back_and_returns_to_the_unsent_text() -> None:
                 seen.append(stage.prompt.text)
 
             assert seen == ["two", "one", "one", "two", "unsent"]
+
+    played(scenario)
+
+
+def test_up_goes_on_with_messages_of_earlier_chats(tmp_path: Path) -> None:
+    store = HistoryStore.open(tmp_path / "history.db")
+    store.save([chat("aaaaaaaa")], [turn("t1", "of old", chat_id="aaaaaaaa")])
+    store.close()
+
+    async def scenario() -> None:
+        controller = ChatController(library=Library(tmp_path / "history.db"))
+        async with staged(ScriptedLM(), chat=controller) as stage:
+            await stage.say("new")
+            await stage.until_ended()
+            await stage.pilot.press("up", "up")
+
+            assert stage.prompt.text == "of old"
 
     played(scenario)
 

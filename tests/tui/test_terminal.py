@@ -24,6 +24,8 @@ import sys
 from dataclasses import replace
 from edgespec.chat.controller import ChatController
 from edgespec.errors import ModelNotFound
+from edgespec.history.keeper import Keeper
+from edgespec.history.library import history_path
 from edgespec.tui.app import run_chat
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 
@@ -34,7 +36,7 @@ def open_model(tell):
         return ScriptedLM(description=replace(DESCRIPTION, n_ctx="no number"))
     return ScriptedLM([Script("one two three four five six", hold_at=4)])
 
-chat = ChatController()
+chat = ChatController(journal=Keeper(history_path()) if "kept" in sys.argv else None)
 chat.load(open_model)
 sys.exit(run_chat(chat, can_color="plain" not in sys.argv))
 """
@@ -145,6 +147,22 @@ def test_ctrl_q_while_answering_ends_with_0() -> None:
 
         assert chat.ended() == 0
         assert ALTERNATE_SCREEN_OFF in chat.written
+
+
+def test_what_was_being_typed_when_killed_is_in_the_next_prompt(tmp_path: Path) -> None:
+    with terminal("kept", EDGESPEC_HOME=str(tmp_path)) as chat:
+        chat.until("READY")
+        chat.type(b"half a mess")
+        deadline = time.monotonic() + PATIENCE_S
+        while "half a mess" not in [path.read_text() for path in tmp_path.glob("unsent-*.txt")]:
+            chat.read()
+            assert time.monotonic() < deadline, list(tmp_path.iterdir())
+        chat.child.kill()
+        chat.ended()
+
+    with terminal("kept", EDGESPEC_HOME=str(tmp_path)) as chat:
+        chat.until("half a mess")
+        chat.until("back in the prompt")
 
 
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])

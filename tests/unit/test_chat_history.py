@@ -356,6 +356,44 @@ def test_title_is_the_first_message_until_one_is_given(start: Start) -> None:
     assert [c.title for c in chat.chats.all("drafts")] == ["Drafts"]
 
 
+def test_title_that_another_process_gave_stays(start: Start) -> None:
+    chat, _ = start()
+    chat.send("Hi")
+    list(chat.follow())
+    start.held(chat)
+    start.library.rename(chat.conversation.id, "Given elsewhere")
+
+    chat.send("And more")
+    list(chat.follow())
+    start.held(chat)
+
+    assert [c.title for c in chat.chats.all()] == ["Given elsewhere"]
+
+
+def test_title_given_here_last_is_the_one_that_stays(start: Start) -> None:
+    chat, _ = start()
+    chat.send("Hi")
+    list(chat.follow())
+    start.held(chat)
+    start.library.rename(chat.conversation.id, "Given elsewhere")
+
+    chat.chats.rename("Given here")
+    start.held(chat)
+
+    assert [c.title for c in chat.chats.all()] == ["Given here"]
+
+
+def test_what_is_typed_in_a_private_chat_is_not_kept(start: Start, path: Path) -> None:
+    chat, _ = start()
+    chat.chats.jot("half a mess")
+    chat.clear(is_private=True)
+
+    chat.chats.jot("half a secret")
+    chat.close()
+
+    assert not list(path.parent.glob("unsent-*"))
+
+
 def test_title_of_another_chat_is_changed_in_the_file(start: Start) -> None:
     chat, _ = start()
     chat.send("one")

@@ -52,11 +52,40 @@ def test_saving_again_replaces(path: Path) -> None:
     store = opened(path)
     store.save([chat()], [turn("t1", "Hi", "Hel", status="running")])
 
-    store.save([chat(title="New")], [turn("t1", "Hi", "Hello.")])
+    store.save([chat(target="qwen3-14b")], [turn("t1", "Hi", "Hello.")])
 
     assert store.chat("chat").turns == (turn("t1", "Hi", "Hello."),)
-    assert store.chats() == [ChatSummary("chat2345", "New", "", 1, 1.0, 10.0)]
+    assert store.chats() == [ChatSummary("chat2345", "A chat", "qwen3-14b", 1, 1.0, 10.0)]
     assert len(store.search("hello")) == 1
+    store.close()
+
+
+def test_title_is_changed_only_where_one_is_given(path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn("t1")])
+    store.rename("chat2345", "Given elsewhere")
+
+    store.save([chat(title="A chat")])
+    kept = store.chat("chat").chat.title
+    store.save([chat(title="Mine")], titles={"chat2345": "Mine"})
+
+    assert kept == "Given elsewhere"
+    assert store.chat("chat").chat.title == "Mine"
+    store.close()
+
+
+def test_prompts_are_the_latest_messages_of_all_chats_each_once(path: Path) -> None:
+    store = opened(path)
+    store.save([chat("aaaaaaaa"), chat("bbbbbbbb")])
+    sent = [("aaaaaaaa", "one"), ("bbbbbbbb", "two"), ("aaaaaaaa", "three"), ("bbbbbbbb", "one")]
+    store.save(
+        turns=[
+            turn(f"t{i}", said, chat_id=chat_id, created_s=float(i))
+            for i, (chat_id, said) in enumerate(sent)
+        ]
+    )
+
+    assert store.prompts(limit=2) == ["three", "one"]
     store.close()
 
 
