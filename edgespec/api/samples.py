@@ -10,6 +10,7 @@ from statistics import median
 
 from edgespec.control.costs import Measured
 from edgespec.costs import PassCosts
+from edgespec.files import write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +64,6 @@ def write(kept: Path, samples: Samples) -> None:
     times = {str(n): taken for n, taken in samples.seconds.items()}
     found = {"seconds": times, "draft_s": samples.draft_s, "read_s": samples.read_s}
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(found), encoding="utf-8")
+        write_whole(kept, json.dumps(found))
     except OSError as error:  # a full or read-only disk costs the next load a measurement
         _log.info("the measurement could not be kept: %s", error)

@@ -14,7 +14,6 @@ from edgespec.api.model import LoadedModel
 from edgespec.api.pace import PHASE, measured
 from edgespec.api.types import DraftVocab, Message, Options, PlaceMemory, Placing
 from edgespec.api.wishes import wishes
-from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.revive import plain
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Controller, Drafter, Tokens
@@ -22,6 +21,7 @@ from edgespec.costs import PassCosts
 from edgespec.drafters.translation import SameVocab, Translation
 from edgespec.engine.binding import lib
 from edgespec.engine.session import LlamaSession
+from edgespec.hardware.cpu import features_of
 
 
 class Rig:

@@ -4,6 +4,7 @@ Reads, never decides, never raises.
 """
 
 import platform
+import re
 import sys
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ _NAMES = ("model name", "Model", "Hardware", "cpu model")
 """How /proc/cpuinfo calls it, by architecture."""
 _NO_INSTRUCTIONS = ("LLAMAFILE", "OPENMP", "REPACK", "ACCELERATE")
 """What the build says of itself between the instruction sets."""
+_FEATURE = re.compile(r"\b([A-Z]\w+) = (\d+)")
 
 
 def read_cpu(read: Read, cores: Cores, system_line: Callable[[], str]) -> Cpu:
@@ -30,12 +32,15 @@ def read_cpu(read: Read, cores: Cores, system_line: Callable[[], str]) -> Cpu:
     )
 
 
+def features_of(line: str) -> tuple[str, ...]:
+    """What is switched on in llama.cpp's system line, "CPU : SSE3 = 1 | AVX2 = 1 | … | "."""
+    return tuple(name for name, value in _FEATURE.findall(line) if value != "0")
+
+
 def instructions_of(line: str) -> tuple[str, ...]:
-    """The instruction sets in "CPU : SSE3 = 1 | AVX2 = 1 | … | " of llama.cpp."""
-    _, _, rest = line.partition("CPU :")
-    features = (part.split("=") for part in rest.split("|") if "=" in part)
-    found = ((name.split(":")[-1].strip(), value.strip()) for name, value, *_ in features)
-    return tuple(name for name, value in found if value != "0" and name not in _NO_INSTRUCTIONS)
+    """The instruction sets among them."""
+    _, _, cpu = line.partition("CPU :")
+    return tuple(name for name in features_of(cpu) if name not in _NO_INSTRUCTIONS)
 
 
 def _instructions(system_line: Callable[[], str]) -> tuple[str, ...] | Unknown:

@@ -17,7 +17,7 @@ from edgespec.bench.engine import Ask, EngineFailed
 from edgespec.bench.peers import find, llama_python, openai_http
 from edgespec.bench.peers.find import PeerWish, parse
 from edgespec.bench.peers.http import Server
-from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
+from edgespec.bench.peers.llama_http import LlamaHttpEngine
 from edgespec.bench.peers.llama_server import WAYS, arguments, binary
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build, PeerInputs
@@ -233,6 +233,17 @@ def test_child_that_dies_is_a_failed_engine() -> None:
     child.close()
 
 
+def test_child_that_never_answers_is_ended_and_told() -> None:
+    code = "import sys; print('{}', flush=True); sys.stdin.readline(); sys.stdin.read()"
+    child = PeerProcess("peer", [sys.executable, "-c", code], is_piped=True)
+    llama_python.heard(child)
+    engine = llama_python.LlamaPythonEngine("peer", child, Build("1"), lambda p: [1], answer_s=0.2)
+
+    with pytest.raises(EngineFailed, match=r"said nothing more for 0\.2 s and was ended"):
+        engine.answer("peer", ASK)
+    engine.close()
+
+
 def test_programs_of_the_children_come_along() -> None:
     for name in ("serve_llama_cpp_python", "serve_xllamacpp"):
         compile(Path(llama_python.program(name)).read_text(encoding="utf-8"), name, "exec")
@@ -328,12 +339,6 @@ def test_wishes_name_a_peer_its_way_and_its_place() -> None:
 def test_wish_for_what_does_not_exist_is_refused(wished: str) -> None:
     with pytest.raises(UsageError):
         parse(wished)
-
-
-def test_features_are_those_that_are_on() -> None:
-    system = "n_threads = 2 / 4 | CPU : AVX2 = 1 | AVX512 = 0 | REPACK = 1 | "
-
-    assert features_of(system) == ("AVX2", "REPACK")
 
 
 def test_llama_server_has_plain_default_draft_and_every_ngram_kind() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from edgespec.engine.threads import Cores
 from edgespec.errors import UsageError
-from edgespec.hardware.cpu import instructions_of, read_cpu
+from edgespec.hardware.cpu import features_of, instructions_of, read_cpu
 from edgespec.hardware.gpu import read_devices, read_driver
 from edgespec.hardware.machines import CARDS, GIB, machine
 from edgespec.hardware.memory import read_memory
@@ -109,6 +109,12 @@ def test_processor_is_named_and_its_instructions_are_llama_cpps() -> None:
 
 def test_instructions_are_empty_where_the_build_names_no_cpu() -> None:
     assert instructions_of("") == ()
+
+
+def test_features_are_those_that_are_on() -> None:
+    system = "n_threads = 2 / 4 | CPU : AVX2 = 1 | AVX512 = 0 | REPACK = 1 | "
+
+    assert features_of(system) == ("AVX2", "REPACK")
 
 
 def test_instructions_say_why_they_are_unknown() -> None:

@@ -1,6 +1,5 @@
 """llama.cpp's own server, whoever brings it: token ids in and out, over its `/completion`."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -102,11 +101,4 @@ def _stats(timings: dict[str, Any]) -> Stats:
         passes=n_tokens - accepted,  # each gives one token of the target's own
         drafted=int(timings.get("draft_n", 0)),
         accepted=accepted,
-    )
-
-
-def features_of(system: str) -> tuple[str, ...]:
-    """The names in llama.cpp's system line, "AVX2 = 1 | FMA = 1"."""
-    return tuple(
-        name for name, value in re.findall(r"\b([A-Z]\w+) = (\d+)", system) if value != "0"
     )

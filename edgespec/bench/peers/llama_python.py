@@ -1,22 +1,25 @@
 """llama-cpp-python's high-level class, with and without its prompt lookup, in a child process."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from time import perf_counter
 from typing import Any
 
-from edgespec.bench.energy import spent_j
+from edgespec.bench.energy import Energy, spent_j, unmeasured
 from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
 from edgespec.bench.peers.child import ChildEngine
-from edgespec.bench.peers.llama_http import features_of
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
+from edgespec.hardware.cpu import features_of
 
 NAME = "llama-cpp-python"
 WAYS = ("plain", "lookup")
+LOAD_S = 300.0
+"""Longest that a child may take to say its first line."""
+_ANSWER_S = 600.0
 
 
 def program(name: str) -> str:
@@ -26,6 +29,20 @@ def program(name: str) -> str:
 
 class LlamaPythonEngine(ChildEngine):
     """Implements `types.Peer`. One arm, named as the engine; its child has said its first line."""
+
+    def __init__(
+        self,
+        name: str,
+        process: PeerProcess,
+        build: Build,
+        tokens_of: Callable[[BenchPrompt], list[int]],
+        energy_j: Energy = unmeasured,
+        *,
+        answer_s: float = _ANSWER_S,
+    ) -> None:
+        """Take ownership of `process`; it is ended if an answer takes longer than `answer_s`."""
+        super().__init__(name, process, build, tokens_of, energy_j)
+        self._answer_s = answer_s
 
     def read(self, prompt: BenchPrompt) -> Reading:
         """Read the prompt with an empty cache."""
@@ -46,12 +63,13 @@ class LlamaPythonEngine(ChildEngine):
         }
         tokens: list[int] = []
         arrivals: list[tuple[float, int]] = []
-        energy_j, began_s = self._energy_j(), perf_counter()
-        for event in self._events(request):
-            if told := event.get("tokens"):
-                tokens += told
-                arrivals.append((perf_counter() - began_s, len(told)))
-        wall_s, after_j = perf_counter() - began_s, self._energy_j()
+        with self._process.within(self._answer_s):
+            energy_j, began_s = self._energy_j(), perf_counter()
+            for event in self._events(request):
+                if told := event.get("tokens"):
+                    tokens += told
+                    arrivals.append((perf_counter() - began_s, len(told)))
+            wall_s, after_j = perf_counter() - began_s, self._energy_j()
         used_j = spent_j(energy_j, after_j)
         return Run(self.name, tuple(tokens), len(tokens), wall_s, tuple(arrivals), energy_j=used_j)
 
@@ -77,7 +95,8 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaPythonEngine:
         name, [python, program("serve_llama_cpp_python"), json.dumps(asked)], is_piped=True
     )
     try:
-        told = heard(process)
+        with process.within(LOAD_S):
+            told = heard(process)
     except BaseException:
         process.close()
         raise

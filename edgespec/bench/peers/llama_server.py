@@ -9,9 +9,10 @@ from pathlib import Path
 
 from edgespec.bench.engine import EngineFailed
 from edgespec.bench.peers.http import Server
-from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
+from edgespec.bench.peers.llama_http import LlamaHttpEngine
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import REMEMBERS, Build, PeerInputs
+from edgespec.hardware.cpu import features_of
 
 NAME = "llama-server"
 _LOAD_S = 300.0

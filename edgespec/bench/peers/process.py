@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Timer
 from time import monotonic, sleep
 
 import psutil
@@ -48,6 +50,29 @@ class PeerProcess:
             if monotonic() > ends_s:
                 raise EngineFailed(f"{self.name} was not ready after {timeout_s:.0f} s")
             sleep(_POLL_S)
+
+    @contextmanager
+    def within(self, timeout_s: float) -> Iterator[None]:
+        """It must say what it is asked for in time, or is ended. Raises: `EngineFailed`."""
+        is_late = Event()
+
+        def end() -> None:
+            is_late.set()
+            self.child.kill()
+
+        watch = Timer(timeout_s, end)
+        watch.daemon = True
+        watch.start()
+        try:
+            yield
+        except EngineFailed as failure:
+            if not is_late.is_set():
+                raise
+            raise EngineFailed(
+                f"{self.name} said nothing more for {timeout_s:g} s and was ended"
+            ) from failure
+        finally:
+            watch.cancel()
 
     def check(self) -> None:
         """Raises: `EngineFailed` when it has ended, with why."""

@@ -3,11 +3,12 @@
 import json
 
 from edgespec.bench.peers.http import Server
-from edgespec.bench.peers.llama_http import LlamaHttpEngine, features_of
-from edgespec.bench.peers.llama_python import heard, program
+from edgespec.bench.peers.llama_http import LlamaHttpEngine
+from edgespec.bench.peers.llama_python import LOAD_S, heard, program
 from edgespec.bench.peers.llama_server import REMEMBERING, free_port
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import REMEMBERS, Build, PeerInputs
+from edgespec.hardware.cpu import features_of
 
 NAME = "xllamacpp"
 WAYS = {
@@ -16,7 +17,6 @@ WAYS = {
     "ngram-simple": ("ngram-simple",),
     "ngram-mod": ("ngram-mod",),
 }
-_LOAD_S = 300.0
 
 
 def start(python: str, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
@@ -35,9 +35,10 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
         name, [python, program("serve_xllamacpp"), json.dumps(asked)], is_piped=True
     )
     try:
-        told = heard(process)
+        with process.within(LOAD_S):
+            told = heard(process)
         server = Server(name, told["url"])
-        process.wait_for(lambda: server.is_there("/health"), _LOAD_S)
+        process.wait_for(lambda: server.is_there("/health"), LOAD_S)
     except BaseException:
         process.close()
         raise
