@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from edgespec.api.attempt import Loaded
 from edgespec.core import Drafter
@@ -35,10 +36,10 @@ def built_drafters(
 ) -> dict[str, Drafter]:
     """These drafters by name. Other distributions' that cannot be built are left out, with a
     sentence in the log. Raises: `UsageError` if one is `wanted`."""
-    made = {}
+    made: dict[str, Drafter] = {}
     for name in usable:
         try:
-            made[name] = create(name, inputs)
+            made[name] = create(name, replace(inputs, beside=made))
         except UsageError as error:
             if name in (wanted, *DRAFTERS):
                 raise

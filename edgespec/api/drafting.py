@@ -11,7 +11,7 @@ from edgespec.control.fixed import Fixed
 from edgespec.control.log import Log
 from edgespec.core import Controller, Drafter
 from edgespec.drafters import COMBINES, DrafterInputs, create
-from edgespec.drafters.arms import Free, Paid
+from edgespec.drafters.arms import Branching, Free, Paid
 
 AUTO = "auto"
 _PLAIN = "none"
@@ -77,10 +77,10 @@ class Drafting:
         if name != AUTO and name not in self.drafters:
             create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
         log = Log(name, draft_len, self.costs, self.note if name == AUTO else "")
-        free, paid = self._arms(name)
+        free, paid, branching = self._arms(name)
         if draft_len == 0 or name == _PLAIN:
             return name, Fixed(_PLAIN, 0, self.costs, log), log
-        if name != AUTO and (draft_len is not None or not (free or paid)):
+        if name != AUTO and (draft_len is not None or branching or not (free or paid)):
             length = LONGEST if draft_len is None else draft_len
             return name, Fixed(name, length, self.costs, log), log
         usual = self._usual if self._kept is not None else self._fresh(Experience())
@@ -90,6 +90,7 @@ class Drafting:
             self.costs,
             usual,
             log,
+            branching=branching,
             draft_len=draft_len,
             max_tokens=max_tokens,
             usual_tokens=self._usual_tokens,
@@ -108,18 +109,22 @@ class Drafting:
             counts = {name: (u.buckets, u.counts) for name, u in self._usual.items()}
             write(self._kept, counts, self._usual_tokens)
 
-    def _arms(self, name: str) -> tuple[list[Free], list[Paid]]:
+    def _arms(self, name: str) -> tuple[list[Free], list[Paid], list[Branching]]:
         """What the controller chooses among for a drafter's name."""
         if name == AUTO:
             names = tuple(n for n in self.drafters if n not in COMBINES)
         else:
             names = COMBINES.get(name, (name,))
         arms = [self.drafters[n] for n in names if n in self.drafters]
-        return [a for a in arms if isinstance(a, Free)], [a for a in arms if isinstance(a, Paid)]
+        return (
+            [arm for arm in arms if isinstance(arm, Free)],
+            [arm for arm in arms if isinstance(arm, Paid)],
+            [arm for arm in arms if isinstance(arm, Branching)],
+        )
 
     def _fresh(self, earlier: Experience) -> dict[str, Usual]:
         return {
             name: Usual(drafter.buckets, earlier.counts_of(name, drafter.buckets))
             for name, drafter in self.drafters.items()
-            if isinstance(drafter, Free | Paid)
+            if isinstance(drafter, Free | Paid | Branching)
         }

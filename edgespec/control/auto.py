@@ -1,8 +1,9 @@
 """The controller behind "auto": at each step the draft with the most tokens for its time.
 
-Arms are all drafters with every length, and plain decoding. What drafts cost is measured, how often
-they come true is learned, what a moment is worth follows from the speed of late, and the ledger
-bounds what all that may lose. Times are in plain steps, so that only proportions count.
+Arms are all drafters with every length, trees of every size, and plain decoding. What drafts cost
+is measured, how often they come true is learned, what a moment is worth follows from the speed of
+late, and the ledger bounds what all that may lose. Times are in plain steps, so that only
+proportions count.
 
 Source: Dinkelbach 1967 for maximising a ratio by differences; full information about drafters that
 cost nothing as in "Not-a-Bandit" (ICLR 2026).
@@ -11,6 +12,7 @@ cost nothing as in "Not-a-Bandit" (ICLR 2026).
 from collections.abc import Mapping, Sequence
 
 from edgespec.control.acceptance import Acceptance, Usual
+from edgespec.control.branch_arm import BranchArm
 from edgespec.control.costs import LONGEST, Costs
 from edgespec.control.found import Found
 from edgespec.control.free_arm import FreeArm
@@ -19,7 +21,7 @@ from edgespec.control.log import Log
 from edgespec.control.paid_arm import PaidArm
 from edgespec.control.situation import Situation
 from edgespec.core import Choice, Tokens
-from edgespec.drafters.arms import Free, Paid
+from edgespec.drafters.arms import Branching, Free, Paid
 from edgespec.events import Step
 from edgespec.explanation import Decision
 
@@ -43,13 +45,19 @@ class Auto:
         usual: Mapping[str, Usual],
         log: Log,
         *,
+        branching: Sequence[Branching] = (),
         draft_len: int | None = None,
         max_tokens: int | None = None,
         usual_tokens: float = USUAL_TOKENS,
     ) -> None:
         """`usual`: counts by drafter; `draft_len` None: any length up to `LONGEST`."""
-        self._free = [FreeArm(drafter, Acceptance(usual[drafter.name])) for drafter in free]
-        self._paid = [PaidArm(drafter, Acceptance(usual[drafter.name])) for drafter in paid]
+        names = [drafter.name for drafter in free]
+        names += [drafter.name for drafter in paid]
+        names += [drafter.name for drafter in branching]
+        acceptance = {name: Acceptance(usual[name]) for name in names}
+        self._free = [FreeArm(drafter, acceptance[drafter.name]) for drafter in free]
+        self._paid = [PaidArm(drafter, acceptance[drafter.name]) for drafter in paid]
+        self._branching = [BranchArm(drafter, acceptance) for drafter in branching]
         self._costs = costs
         self.log = log
         self._draft_len = draft_len
@@ -61,8 +69,6 @@ class Auto:
         self._found = Found()
         self._worth = 1.0
         self._plain_s = costs.target.plain_s
-        acceptance = {arm.name: arm.acceptance for arm in self._free}
-        acceptance |= {arm.name: arm.acceptance for arm in self._paid}
         log.watch(acceptance, self.ledger)
 
     def choose(self, context: Tokens, budget: int) -> Choice:
@@ -73,6 +79,8 @@ class Auto:
             free.weigh(context, at, best)
         for paid in self._paid:
             paid.weigh(context, at, best)
+        for branching in self._branching:
+            branching.weigh(context, at, best)
         if best.k and self._since_plain >= _STALE:
             best = Found(reason="refresh")
         self._found = best
@@ -87,8 +95,10 @@ class Auto:
             n_passes, buckets = found.steering.n_passes, found.steering.buckets
         for arm in self._paid:
             arm.observe(found.drafter, buckets, step)
+        for branching in self._branching:
+            branching.observe(found, step)
         if costs.is_live:
-            _follow(costs, step, n_passes, found.n_read)
+            _follow(costs, step, n_passes, found)
             cost = step.step_s / self._plain_s
         else:
             cost = self._foreseen(step, n_passes)
@@ -120,9 +130,11 @@ class Auto:
 
     def _foreseen(self, step: Step, n_passes: int) -> float:
         """What the step costs by the curve alone: the same in every run."""
-        cost, draft = self._costs.target.relative[step.drafted + 1], self._costs.draft
+        found, draft = self._found, self._costs.draft
+        n_drafted = found.k if found.is_tree else step.drafted
+        cost = self._costs.target.relative[n_drafted + 1]
         if draft is not None:
-            draft_s = n_passes * draft.token_s + self._found.n_read * draft.read_s
+            draft_s = n_passes * draft.token_s + found.n_read * draft.read_s
             cost += draft_s / self._plain_s
         return cost
 
@@ -146,9 +158,10 @@ class Auto:
         )
 
 
-def _follow(costs: Costs, step: Step, n_passes: int, n_read: int) -> None:
+def _follow(costs: Costs, step: Step, n_passes: int, found: Found) -> None:
     """Let measured costs follow what the step took."""
-    if step.rows == step.drafted + 1:  # else it also read what it had lost
+    n_drafted, n_read = found.k if found.is_tree else step.drafted, found.n_read
+    if step.rows == n_drafted + 1:  # else it also read what it had lost
         costs.target.observe(step.rows, step.step_s - step.draft_s, step.context)
     if costs.draft is not None and n_passes:
         costs.draft.observe_tokens(n_passes, step.draft_s)

@@ -22,3 +22,5 @@ class Found:
     bucket: str = ""
     steering: Marginal | None = None
     n_read: int = 0
+    is_tree: bool = False
+    """k counts the nodes of all ways."""

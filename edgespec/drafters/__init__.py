@@ -6,8 +6,8 @@ Drafters know no engine: a draft model comes in as a `core.Session`. Importing t
 nothing, so that a command line can list the names.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -25,8 +25,8 @@ DRAFTERS = {
     "model": "edgespec.drafters.model:ModelDrafter",
     "suffix": "edgespec.drafters.suffix:SuffixDrafter",
     "lookahead": "edgespec.drafters.lookahead:LookaheadDrafter",
-    "tree": "edgespec.drafters.tree:TreeDrafter",
     "index": "edgespec.drafters.index:IndexDrafter",
+    "tree": "edgespec.drafters.tree:TreeDrafter",
     "suffix+model": "edgespec.drafters.suffix_model:SuffixModelDrafter",
 }
 """Name to "module:class"."""
@@ -55,6 +55,8 @@ class DrafterInputs:
     """Over the user's own texts, in the target's vocabulary."""
     max_branches: int = 0
     """Of the target's session: ways that a pass can go beside the trunk."""
+    beside: "Mapping[str, Drafter]" = field(default_factory=dict)
+    """Drafters built before for the same target: one that combines them need not read twice."""
 
 
 class DrafterClass(Protocol):

@@ -4,9 +4,9 @@ A new drafter becomes an arm of "auto" by a file that fulfils one of these, and 
 registry. Knows no models.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from edgespec.core import Draft, Sampler, Steering, Tokens
 
@@ -21,6 +21,17 @@ class Bucket:
     """How often they come true, before anything was seen."""
 
 
+class Offer(NamedTuple):
+    """A pass with more rows than any way through it has tokens, and what it promises."""
+
+    n_nodes: int
+    """Draft tokens, of all ways together: the pass has one row more."""
+    tokens: float
+    """Expected to come true, along one of the ways."""
+
+
+Rates = Mapping[str, Sequence[float]]
+"""How often tokens come true, by drafter and bucket."""
 Heard = Callable[[int, bool], None]
 """Told the number of a bucket, and whether its token came true."""
 
@@ -81,4 +92,39 @@ class Paid(Protocol):
 
     def draft_while(self, context: Tokens, k: int, sampler: Sampler, steering: Steering) -> Draft:
         """See `core.Steered`."""
+        ...
+
+
+@runtime_checkable
+class Branching(Protocol):
+    """A drafter whose drafts are trees: costs no pass, but more rows than its draft is long."""
+
+    name: str
+
+    @property
+    def buckets(self) -> Sequence[Bucket]:
+        """The kinds of tokens that are its own; others may be those of free drafters."""
+        ...
+
+    @property
+    def best(self) -> Sequence[Offer]:
+        """What it can offer on the best of texts: where the curve makes even that too dear, it
+        is not asked. Empty: that depends on each step."""
+        ...
+
+    def offers(self, context: Tokens, most: int, rates: Rates, heard: Heard) -> Iterable[Offer]:
+        """What it could draft after `context` with at most `most` nodes.
+
+        `rates` of itself and of the free drafters beside it, which have caught up with `context`.
+        `heard` as in `Free`, for tokens that need no pass to be judged.
+        """
+        ...
+
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        """See `core.Drafter`; k nodes, where it offered k."""
+        ...
+
+    def way(self, n_nodes: int, depth: int) -> Sequence[int]:
+        """Buckets of the first `depth` tokens of a way that only a pass can judge: whether they
+        come true is told to the controller by the step. Empty where all are heard of."""
         ...

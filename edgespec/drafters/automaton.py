@@ -13,11 +13,16 @@ Source: Blumer et al. 1985; as a drafter: Hu et al. 2024 (arXiv 2411.10666).
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 _ROOT = 0
 _TOLD = range(64)
 """How many suffixes learn of a new occurrence. Text of period 1 has as many as it has tokens;
 beyond the longest 64, a suffix may report an occurrence that is not the latest."""
+_SHORTER = 3
+"""Matches, each the longest suffix of the one before, that are looked through for another way."""
+_OTHER_TOKENS = 7
+"""Tokens of another way behind its first."""
 
 
 ONCE, AGREED, MOSTLY, SPLIT = range(4)
@@ -65,16 +70,49 @@ class SuffixAutomaton:
         Where continuations differ, the latest. What runs into the end of the text goes on with
         the longest shorter match that does not.
         """
-        state = self._matched
-        length = self._lengths[state]
-        while length:
-            token, child, agreement = self._next(state)
+        for token, length, agreement, _ in self._walked(self._matched, self.match.length):
             yield token, length, agreement
-            state = child
-            length += 1
+
+    def fork(self, n: int) -> Iterator[list[tuple[int, int, int]]]:
+        """At each of the next n tokens of `ahead`, the likeliest other way on, as `ahead` gives it.
+
+        Empty where nothing else ever followed. The other way is what followed the same text most
+        often, or else a shorter part of it.
+        """
+        walked = self._walked(self._matched, self.match.length)
+        for token, length, _, state in islice(walked, n):
+            yield self._other(state, length, token)
+
+    def _other(self, state: int, length: int, taken: int) -> list[tuple[int, int, int]]:
+        edges, counts, ends = self._edges, self._counts, self._ends
+        for _ in range(_SHORTER):
+            out = edges[state]
+            if isinstance(out, dict) and len(out) > 1:
+                child, token = max(
+                    (counts[child] << 32 | ends[child], child, token)
+                    for token, child in out.items()
+                    if token != taken
+                )[1:]
+                first = (token, length, SPLIT)
+                rest = islice(self._walked(child, length + 1), _OTHER_TOKENS)
+                return [first, *((t, n, agreement) for t, n, agreement, _ in rest)]
+            state = self._links[state]
+            if state <= _ROOT:
+                break
+            length = self._lengths[state]
+        return []
+
+    def _walked(self, state: int, length: int) -> Iterator[tuple[int, int, int, int]]:
+        while True:
             while state != _ROOT and not self._is_followed(state):
                 state = self._links[state]
                 length = min(length, self._lengths[state])
+            if not length:
+                return
+            token, child, agreement = self._next(state)
+            yield token, length, agreement, state
+            state = child
+            length += 1
 
     def _is_followed(self, state: int) -> bool:
         out = self._edges[state]

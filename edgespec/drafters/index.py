@@ -52,8 +52,12 @@ class IndexDrafter:
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """At most k tokens, `match` telling from how long a match."""
-        found = self._at(context, _unheard)
-        return Draft(ended(list(found.tokens(k)), self._is_eog), match=found.match if k else 0)
+        copied = self.copied(context, k)
+        return Draft(copied, match=self._at(context, _unheard).match if k else 0)
+
+    def copied(self, context: Tokens, k: int) -> tuple[int, ...]:
+        """The tokens of `draft`."""
+        return ended(list(self._at(context, _unheard).tokens(k)), self._is_eog)
 
     def outlook(self, context: Tokens, heard: Heard) -> Iterator[int]:
         """The buckets of the tokens that would be drafted; see `arms.Free`."""

@@ -57,17 +57,26 @@ class SuffixDrafter:
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """At most k tokens, `match` telling from how long a match; empty where nothing repeats."""
+        copied = self.copied(context, k)
+        return Draft(copied, match=self._automaton.match.length) if k else Draft()
+
+    def copied(self, context: Tokens, k: int) -> tuple[int, ...]:
+        """The tokens of `draft`."""
         self._catch_up(context, _unheard)
-        if k == 0:
-            return Draft()
         copied = [token for token, _, _ in islice(self._automaton.ahead(), k)]
-        return Draft(ended(copied, self._is_eog), match=self._automaton.match.length)
+        return ended(copied, self._is_eog)
 
     def outlook(self, context: Tokens, heard: Heard) -> Iterator[int]:
         """The buckets of the tokens that would be drafted; see `arms.Free`."""
 
         self._catch_up(context, heard)
         return self._buckets()
+
+    def others(self, n: int) -> Iterator[list[tuple[int, int]]]:
+        """For each of the next n tokens of `outlook`, which must have been called for this
+        context, the likeliest other way on: tokens and their buckets."""
+        for way in self._automaton.fork(n):
+            yield [(token, bucket_of(length, agreement)) for token, length, agreement in way]
 
     def _buckets(self) -> Iterator[int]:
         is_eog = self._is_eog

@@ -10,7 +10,7 @@ from edgespec.control.costs import Costs, Measured
 from edgespec.control.log import Log
 from edgespec.core import Choice, Draft, Sampler, Steering, Tokens
 from edgespec.costs import PassCosts
-from edgespec.drafters.arms import Bucket, Heard
+from edgespec.drafters.arms import Bucket, Heard, Offer, Rates
 from edgespec.events import Step
 from edgespec.replay.play import TracedPaid
 from edgespec.replay.trace import PaidTrace, Trace
@@ -68,12 +68,15 @@ def controller(
     free: Sequence[Proposer] = (),
     paid: Sequence[TracedPaid] = (),
     costs: Costs | None = None,
+    branching: Sequence["Planter"] = (),
     **settings: int | None,
 ) -> Auto:
     costs = costs or costs_of()
     usual = {arm.name: Usual(arm.buckets) for arm in free}
     usual |= {arm.name: Usual(arm.buckets) for arm in paid}
-    return Auto(free, paid, costs, usual, Log("auto", None, costs), **settings)
+    usual |= {arm.name: Usual(arm.buckets) for arm in branching}
+    log = Log("auto", None, costs)
+    return Auto(free, paid, costs, usual, log, branching=branching, **settings)
 
 
 def context_of(n: int) -> Tokens:
@@ -112,3 +115,27 @@ def steered(steering: Steering, confidences: Sequence[float]) -> int:
             break
         n += 1
     return n
+
+
+class Planter:
+    """Offers trees as written down; what its ways are worth is known, or only passes tell."""
+
+    name = "planter"
+    buckets = (Bucket("grown", 0.5),)
+
+    def __init__(self, *offers: tuple[int, float], best: Sequence[tuple[int, float]] = ()) -> None:
+        self.offered = [Offer(*offer) for offer in offers]
+        self.best = tuple(Offer(*offer) for offer in best)
+        self.n_asked = 0
+        self.rates: Rates = {}
+
+    def offers(self, context: Tokens, most: int, rates: Rates, heard: Heard) -> Sequence[Offer]:
+        self.n_asked += 1
+        self.rates = rates
+        return [offer for offer in self.offered if offer.n_nodes <= most]
+
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        return Draft(tuple(range(k)))
+
+    def way(self, n_nodes: int, depth: int) -> Sequence[int]:
+        return (0,) * min(depth, 1) if self.best else ()

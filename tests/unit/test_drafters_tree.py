@@ -1,89 +1,120 @@
-"""Merged guesses: which nodes, in which shape, at which price."""
-
-from itertools import combinations
+"""The tree of several drafters: what is merged, at which price, and what is learned from it."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
-from edgespec.core import Branch, Draft, Sampling
+from edgespec.core import Draft, Sampling, Tokens
 from edgespec.costs import PassCosts
 from edgespec.drafters import DrafterInputs
-from edgespec.drafters.tree import Guess, TreeDrafter, best_tree
+from edgespec.drafters.index import IndexDrafter
+from edgespec.drafters.suffix import SuffixDrafter
+from edgespec.drafters.tree import MOST_BRANCHES, TreeDrafter
 from edgespec.sampling import RequestSampler
 from tests.fakes import ListRetriever, tokens_of
 
 FLAT = PassCosts(tuple(range(1, 65)), (1.0,) * 64)
 DEAR = PassCosts(tuple(range(1, 65)), tuple(float(n) for n in range(1, 65)))
-STEPS = PassCosts(tuple(range(1, 17)), (1.0,) + (1.2,) * 3 + (3.0,) * 12)
+SAMPLER = RequestSampler(Sampling(), 50)
+FORKED = tokens_of(1, 2, 3, 4, 4, 1, 2, 5, 6, 7, 1, 2)
+"""After 1, 2 came 3 once, and 5 the last time."""
 
 
-def test_two_guesses_become_a_trunk_and_a_branch_where_they_part() -> None:
-    a, b = Guess((1, 2, 3), (0.9, 0.8, 0.7)), Guess((1, 4), (0.9, 0.5))
-
-    assert best_tree([a, b], 10, 9, FLAT) == Draft((1, 2, 3), branches=(Branch(11, (4,)),))
-
-
-def test_equal_guesses_are_one_chain() -> None:
-    a = Guess((1, 2), (0.9, 0.8))
-
-    assert best_tree([a, a], 10, 9, FLAT) == Draft((1, 2))
+def tree(costs: PassCosts = FLAT, texts: list[int] | None = None, **more) -> TreeDrafter:
+    retriever = None if texts is None else ListRetriever(texts)
+    inputs = DrafterInputs(
+        50, lambda token: token == 49, costs=costs, retriever=retriever, max_branches=16, **more
+    )
+    return TreeDrafter(inputs)
 
 
-def test_nodes_beyond_the_budget_are_the_least_likely() -> None:
-    a, b = Guess((1, 2, 3), (0.9, 0.8, 0.1)), Guess((5,), (0.3,))
-
-    assert best_tree([a, b], 10, 3, FLAT) == Draft((1, 2), branches=(Branch(10, (5,)),))
-
-
-def test_dear_rows_leave_plain_decoding() -> None:
-    assert best_tree([Guess((1, 2), (0.6, 0.5))], 10, 9, DEAR) == Draft()
+def rates(drafter: TreeDrafter) -> dict[str, list[float]]:
+    return {
+        kind.name: [bucket.prior for bucket in kind.buckets]
+        for kind in (SuffixDrafter, IndexDrafter, drafter)
+    }
 
 
-def test_tree_fills_a_step_of_the_curve_and_no_more() -> None:
-    a, b = Guess((1, 2, 3, 4), (0.9, 0.8, 0.3, 0.3)), Guess((5, 6), (0.4, 0.2))
-
-    assert best_tree([a, b], 10, 9, STEPS) == Draft((1, 2), branches=(Branch(10, (5,)),))
+def unheard(bucket: int, is_hit: bool) -> None:
+    raise AssertionError("nothing is to be heard")
 
 
-survivals = st.lists(st.floats(0.05, 0.99), min_size=1, max_size=4).map(
-    lambda rates: tuple(float(x) for x in np.cumprod(rates))
-)
-guesses = survivals.flatmap(
-    lambda s: st.tuples(*[st.integers(0, 2)] * len(s)).map(lambda tokens: Guess(tokens, s))
-)
-
-
-@given(st.lists(guesses, min_size=1, max_size=2), st.integers(0, 6))
-def test_choice_is_the_best_of_all_trees_and_of_all_chains(found: list[Guess], k: int) -> None:
-    draft = best_tree(found, 5, k, STEPS)
-
-    paths: dict[tuple[int, ...], float] = {}
-    for guess in found:
-        for i, survives in enumerate(guess.survives, start=1):
-            paths[guess.tokens[:i]] = max(paths.get(guess.tokens[:i], 0.0), survives)
-
-    def speed(nodes: tuple[tuple[int, ...], ...]) -> float:
-        return (1 + sum(paths[node] for node in nodes)) / STEPS.of(1 + len(nodes))
-
-    def is_tree(nodes: tuple[tuple[int, ...], ...]) -> bool:
-        return all(len(node) == 1 or node[:-1] in nodes for node in nodes)
-
-    possible = (c for n in range(k + 1) for c in combinations(paths, n) if is_tree(c))
-    chosen = {draft.tokens[:i] for i in range(1, len(draft.tokens) + 1)}
-    for branch in draft.branches:
-        trunk = draft.tokens[: branch.at - 5]
-        chosen |= {(*trunk, *branch.tokens[:i]) for i in range(1, len(branch.tokens) + 1)}
-    assert len(chosen) == draft.n_nodes <= k
-    assert speed(tuple(chosen)) >= max(map(speed, possible)) - 1e-9
+def firsts(draft: Draft, context: Tokens) -> set[int]:
+    at_root = (b.tokens[0] for b in draft.branches if b.at == len(context))
+    return {draft.tokens[0], *at_root}
 
 
 def test_conversation_and_index_are_both_asked() -> None:
-    texts = ListRetriever([1, 2, 3, 9, 9])
-    inputs = DrafterInputs(50, lambda token: False, costs=FLAT, retriever=texts, max_branches=16)
     context = tokens_of(1, 2, 3, 4, 5, 7, 1, 2, 3)
 
-    draft = TreeDrafter(inputs).draft(context, 12, RequestSampler(Sampling(), 50))
+    draft = tree(texts=[1, 2, 3, 9, 9]).draft(context, 12, SAMPLER)
 
-    ways = {draft.tokens[0], *(branch.tokens[0] for branch in draft.branches)}
-    assert ways == {4, 9}
+    assert firsts(draft, context) == {4, 9}
+
+
+def test_both_ways_that_the_conversation_went_are_checked() -> None:
+    draft = tree().draft(FORKED, 12, SAMPLER)
+
+    assert firsts(draft, FORKED) == {3, 5}
+
+
+def test_dear_rows_leave_plain_decoding() -> None:
+    assert tree(DEAR).draft(FORKED, 12, SAMPLER) == Draft()
+
+
+def test_a_chain_is_not_offered_as_a_tree() -> None:
+    one = tree()
+
+    assert one.offers(tokens_of(1, 2, 3, 1, 2), 12, rates(one), unheard) == ()
+
+
+def test_offered_trees_are_drafted_with_so_many_nodes() -> None:
+    one = tree()
+    offers = one.offers(FORKED, 12, rates(one), unheard)
+
+    for offer in offers:
+        assert one.draft(FORKED, offer.n_nodes, SAMPLER).n_nodes == offer.n_nodes
+    assert [offer.n_nodes for offer in offers] == list(range(1, len(offers) + 1))
+    gains = np.diff([0.0, *(offer.tokens for offer in offers)])
+    assert all(gains[:-1] >= gains[1:])
+
+
+def test_whether_the_other_way_was_gone_is_heard() -> None:
+    one, heard = tree(), []
+    for token in (3, 8):
+        one.offers(FORKED, 12, rates(one), unheard)
+        went = np.append(FORKED, np.int32(token))
+        one.offers(went, 12, rates(one), lambda bucket, is_hit: heard.append(is_hit))
+
+    assert heard == [True, False]
+
+
+def test_other_way_ends_with_the_generation() -> None:
+    context = tokens_of(1, 2, 3, 49, 9, 1, 2, 5, 6, 7, 1, 2)
+
+    draft = tree().draft(context, 31, SAMPLER)
+
+    assert [b.tokens for b in draft.branches if b.at == len(context)] == [(3, 49)]
+
+
+def test_what_was_built_beside_it_is_not_read_twice() -> None:
+    suffix = SuffixDrafter(DrafterInputs(50, lambda token: False))
+    heard = []
+    for n in range(8, len(FORKED) + 1):
+        next(suffix.outlook(FORKED[:n], lambda bucket, is_hit: heard.append(bucket)), None)
+    alone = tree(beside={})
+    beside = tree(beside={"suffix": suffix})
+
+    n_heard = len(heard)
+    assert beside.draft(FORKED, 12, SAMPLER).n_nodes == alone.draft(FORKED, 12, SAMPLER).n_nodes
+    assert len(heard) == n_heard
+
+
+def test_there_are_never_more_branches_than_it_says() -> None:
+    rng = np.random.default_rng(5)
+    one = tree(texts=rng.integers(0, 4, 400).tolist())
+    context = rng.integers(0, 4, 300).astype(np.int32)
+
+    n_branches = [
+        len(one.draft(context[:n], 31, SAMPLER).branches) for n in range(100, len(context))
+    ]
+
+    assert max(n_branches) == MOST_BRANCHES
