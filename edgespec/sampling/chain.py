@@ -27,8 +27,12 @@ def shaped(
     logits = adjusted(row, params, history)
     if params.temperature == 0:
         return Dist.point(_best(row, logits, constraint))
-    _check(row, row.max())
-    pool = _unbanned(logits) if constraint is None else allowed_pool(logits, params, constraint)
+    peak = row.max()
+    _check(row, peak)
+    known = peak if logits is row else None
+    pool = (
+        _unbanned(logits, known) if constraint is None else allowed_pool(logits, params, constraint)
+    )
     # Absurd biases and temperatures overflow to -inf, which is what they mean.
     with np.errstate(over="ignore"):
         pool = top_k(pool, params.top_k)
@@ -51,8 +55,8 @@ def _best(row: Row, logits: Row, constraint: Constraint | None) -> int:
     return best
 
 
-def _unbanned(logits: Row) -> Pool:
-    pool = whole(logits)
+def _unbanned(logits: Row, peak: np.float32 | None) -> Pool:
+    pool = whole(logits, peak)
     if not len(pool):
         raise _all_banned()
     return pool

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgespec.sampling.histogram import heaviest
 from edgespec.sampling.pool import Pool
-from edgespec.sampling.select import Floats, heaviest
+from edgespec.sampling.select import Floats
 
 _REACHES = (16, 8)
 """How far below the best to look: the farther, the less can lie beyond."""
@@ -37,7 +38,7 @@ class Head:
         sample = pool.logits[::_STRIDE]
         for reach in (*(float(pool.peak - np.float32(step)) for step in _REACHES), floor):
             if np.count_nonzero(sample >= reach) <= len(sample) // _SHARE:
-                few = pool.keep(pool.logits >= reach)
+                few = pool.keep(pool.logits >= reach, peak=pool.peak)
                 return Head(pool, few, few.weights, reach, floor)
         return None
 
@@ -62,4 +63,5 @@ class Head:
             if (self.light * is_high).sum() <= least:
                 return self.few.above(self.floor)
         head = np.flatnonzero(heaviest(self.few.logits, self.light, least))
-        return self.few.take(head, self.light) if self.light[head].sum() >= most else None
+        is_enough = self.light[head].sum() >= most
+        return self.few.take(head, self.light, self.few.peak) if is_enough else None

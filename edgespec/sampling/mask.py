@@ -78,7 +78,7 @@ def _merged(parts: list[Pool]) -> Pool:
     ids = np.concatenate([part.ids for part in parts])
     logits = np.concatenate([part.logits for part in parts])
     order = np.argsort(ids)
-    return Pool.of(ids[order], logits[order])
+    return Pool(ids[order], logits[order])
 
 
 class NothingAllowed(EngineError):

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from edgespec.core import Dist, Mask, Row, Tokens
-from edgespec.sampling.select import Floats, Index
+from edgespec.sampling.select import Floats, Index, where
 
+_Array = TypeVar("_Array", Row, Floats)
 _DOUBLE_UP_TO = 4096
 """Larger pools are exponentiated in float32: 0.2 instead of 2 ms at 151,936 tokens. The relative
 error of 1e-6 is that of the logits themselves."""
@@ -15,26 +17,27 @@ _COLDEST = 1e-20
 """A smaller positive temperature would overflow float32 and changes nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """Candidates, never empty once a law is asked for."""
+    """Candidates, never empty once a law is asked for. What a cut leaves of a vocabulary is
+    gathered only when it is looked at: mostly either the logits or the weights are."""
 
-    chosen: Tokens | None
-    """Their ids, ascending; None: the whole vocabulary."""
-    logits: Row
-    """[len(pool)], finite."""
-    peak: np.float32
-    """The largest logit."""
-    known_weights: Floats | None = None
-    """Unnormalised probabilities at temperature 1, where a truncation has computed them."""
+    __slots__ = ("_logits", "_peak", "_weights", "chosen")
 
-    @staticmethod
-    def of(chosen: Tokens | None, logits: Row, known_weights: Floats | None = None) -> "Pool":
-        """A pool that finds its own peak; -inf when it is empty."""
-        return Pool(chosen, logits, np.max(logits, initial=np.float32(-np.inf)), known_weights)
+    def __init__(
+        self,
+        chosen: Tokens | None,
+        logits: "Row | _Part[Row]",
+        peak: np.float32 | None = None,
+        weights: "Floats | _Part[Floats] | None" = None,
+    ) -> None:
+        self.chosen = chosen
+        """Their ids, ascending; None: the whole vocabulary."""
+        self._logits = logits
+        self._peak = peak
+        self._weights = weights
 
     def __len__(self) -> int:
-        return len(self.logits)
+        return len(self._logits)
 
     @property
     def ids(self) -> Tokens:
@@ -42,9 +45,25 @@ class Pool:
         return _all_ids(len(self)) if self.chosen is None else self.chosen
 
     @property
+    def logits(self) -> Row:
+        """[len(pool)], finite."""
+        if isinstance(self._logits, _Part):
+            self._logits = self._logits.gathered()
+        return self._logits
+
+    @property
+    def peak(self) -> np.float32:
+        """The largest logit; -inf in an empty pool."""
+        if self._peak is None:
+            self._peak = np.max(self.logits, initial=np.float32(-np.inf))
+        return self._peak
+
+    @property
     def weights(self) -> Floats:
         """Unnormalised probabilities at temperature 1."""
-        return self.weights_at(1) if self.known_weights is None else self.known_weights
+        if isinstance(self._weights, _Part):
+            self._weights = self._weights.gathered()
+        return self.weights_at(1) if self._weights is None else self._weights
 
     def weights_at(self, temperature: float) -> Floats:
         """Unnormalised probabilities at `temperature`: a new array."""
@@ -59,30 +78,52 @@ class Pool:
         found: Floats = np.subtract(self.logits, self.peak, dtype=precision)
         return found
 
-    def take(self, index: Index, weights: Floats | None = None) -> "Pool":
-        """The candidates at the ascending `index`; `weights`: those of this pool, if at hand."""
+    def take(
+        self, index: Index, weights: Floats | None = None, peak: np.float32 | None = None
+    ) -> "Pool":
+        """The candidates at the ascending `index`; `weights`: those of this pool, `peak`: the
+        largest logit of the new one, if at hand."""
         ids = index.astype(np.int32) if self.chosen is None else self.chosen[index]
-        # "clip": a third faster, as nobody checks again that `index` is in range.
-        logits = self.logits.take(index, mode="clip")
+        logits = _Part(self.logits, index)
         if weights is None or len(index) <= _DOUBLE_UP_TO:
-            return Pool.of(ids, logits)  # Few can have more exact ones.
-        return Pool.of(ids, logits, weights.take(index, mode="clip"))
+            return Pool(ids, logits, peak)  # Few can have more exact ones.
+        return Pool(ids, logits, peak, _Part(weights, index))
 
-    def keep(self, mask: Mask, weights: Floats | None = None) -> "Pool":
-        """The candidates where `mask` holds; `weights` as in `take`."""
-        return self.take(np.flatnonzero(mask), weights)
+    def keep(
+        self, mask: Mask, weights: Floats | None = None, peak: np.float32 | None = None
+    ) -> "Pool":
+        """The candidates where `mask` holds; the others as in `take`."""
+        return self.take(where(mask), weights, peak)
 
     def above(self, floor: float) -> "Pool":
-        """The candidates with a logit of at least `floor`."""
-        if self.logits.min() >= floor:
+        """The candidates with a logit of at least `floor`, which the best one has."""
+        is_high = self.logits >= floor
+        if is_high.all():
             return self
-        return self.keep(self.logits >= floor, self.known_weights)
+        return self.keep(is_high, None if self._weights is None else self.weights, self.peak)
 
 
-def whole(logits: Row) -> Pool:
-    """All tokens that are not banned (-inf)."""
-    pool = Pool.of(None, logits)
-    return pool.keep(logits > -np.inf) if logits.min() == -np.inf else pool
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part(Generic[_Array]):
+    """Some entries of an array, not gathered yet."""
+
+    array: _Array
+    index: Index
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def gathered(self) -> _Array:
+        """A new array of them."""
+        # "clip": a third faster, as nobody checks again that `index` is in range.
+        found: _Array = self.array.take(self.index, mode="clip")
+        return found
+
+
+def whole(logits: Row, peak: np.float32 | None = None) -> Pool:
+    """All tokens that are not banned (-inf). `peak`: the largest logit, if known."""
+    pool = Pool(None, logits, peak)
+    return pool.keep(logits > -np.inf, peak=peak) if logits.min() == -np.inf else pool
 
 
 @lru_cache(maxsize=4)

@@ -9,8 +9,9 @@ import math
 import numpy as np
 
 from edgespec.sampling.head import Head
+from edgespec.sampling.histogram import Histogram
 from edgespec.sampling.pool import Pool
-from edgespec.sampling.select import heaviest, highest
+from edgespec.sampling.select import Floats, highest
 
 _WEIGHTLESS = 100.0
 """Tokens this far below the best have no mass that float64 could add to the best one's."""
@@ -27,19 +28,16 @@ def typical_p(pool: Pool, p: float, then_top_p: float) -> Pool:
     Of these the fewest most probable that hold mass `then_top_p` of theirs: both at once, because
     between two truncations a pool of its own would cost as much as either.
     """
-    pool = pool.above(float(pool.peak) - _WEIGHTLESS)
-    closeness = pool.offsets()
-    weights = np.exp(closeness)
+    pool, offsets, weights = _weighed(pool)
     total = float(weights.sum())
     # entropy = log(total) - mean offset, surprise = log(total) - offset: the logarithms cancel.
     # (Not `np.dot`: BLAS would start threads that compete with the model's.)
-    closeness -= closeness.dtype.type(float((weights * closeness).sum()) / total)
-    np.negative(np.abs(closeness, out=closeness), out=closeness)
-    keep = heaviest(closeness, weights, p * total, side="right")
+    mean = float((weights * offsets).sum()) / total
+    typical = Histogram.of(offsets, weights).nearest(mean, p * total)
     if then_top_p < 1:
-        weights *= keep
-        keep &= heaviest(pool.logits, weights, then_top_p * float(weights.sum()))
-    return pool.keep(keep, weights)
+        return pool.keep(typical.best(then_top_p * float(typical.masses.sum())), weights)
+    assert typical.kept is not None
+    return pool.keep(typical.kept, weights)
 
 
 def top_p(pool: Pool, p: float, floor: float) -> Pool:
@@ -58,11 +56,19 @@ def top_p(pool: Pool, p: float, floor: float) -> Pool:
         cut = head.cut(p * least, p * most)
         if cut is not None:
             return cut
-    pool = pool.above(float(pool.peak) - _WEIGHTLESS)
-    weights = pool.weights
+    pool, offsets, weights = _weighed(pool)
     mass = p * float(weights.sum())
     cut = None if head is None else head.cut(mass, mass)
-    return pool.keep(heaviest(pool.logits, weights, mass), weights) if cut is None else cut
+    if cut is not None:
+        return cut
+    return pool.keep(Histogram.of(offsets, weights).best(mass), weights, pool.peak)
+
+
+def _weighed(pool: Pool) -> tuple[Pool, Floats, Floats]:
+    """The pool less what weighs nothing, how far each logit is below the best, its weight."""
+    pool = pool.above(float(pool.peak) - _WEIGHTLESS)
+    offsets = pool.offsets()
+    return pool, offsets, np.exp(offsets)
 
 
 def min_p(pool: Pool, p: float) -> Pool:

@@ -1,9 +1,8 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgespec.sampling.select import heaviest, highest
+from edgespec.sampling.select import highest, where
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=100)
 SIZES = [1, 2, 7, 300, 3_000, 20_000]
@@ -47,34 +46,16 @@ def test_highest_counts_banned_entries_last():
 
 
 @FIXED
-@given(values, st.floats(0.001, 1), st.sampled_from(["left", "right"]))
-def test_heaviest_is_the_shortest_head_that_reaches_the_mass(values, share, side):
-    # Whole weights make every sum exact, so that the boundary is not a matter of rounding.
-    weights = np.random.default_rng(len(values)).integers(1, 9, len(values)).astype(np.float64)
-    mass = float(np.floor(share * weights.sum()))
+@given(st.integers(1, 5_000), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_where_equals_flatnonzero_at_any_density(n: int, density: float, seed: int):
+    mask = np.random.default_rng(seed).random(n) < density
 
-    keep = heaviest(values, weights, mass, side)
+    index = where(mask)
 
-    order = sorted_down(values)
-    before = np.cumsum([0, *weights[order]])
-    short = [b < mass if side == "left" else b <= mass for b in before[:-1]]
-    head = {order[i] for i, is_short in enumerate(short) if is_short} | {order[0]}
-    assert set(np.flatnonzero(keep).tolist()) == head
+    assert index.tolist() == np.flatnonzero(mask).tolist()
 
 
-@pytest.mark.parametrize("n", [3, 5_000])
-def test_heaviest_takes_everything_when_the_whole_falls_short(n: int):
-    keys = np.arange(n, dtype=np.float32)
+def test_where_finds_the_places_of_a_sparse_mask():
+    mask = np.arange(1_000) % 13 == 0
 
-    assert heaviest(keys, np.ones(n), 2.0 * n).all()
-
-
-@pytest.mark.parametrize("scale", [1e-44, 1e-20, 1e30])
-def test_heaviest_copes_with_any_spread_of_keys(scale: float):
-    keys = (scale * np.arange(5_000)).astype(np.float32)
-    keys[:4_000] = 0
-
-    keep = heaviest(keys, np.ones(5_000), 3)
-
-    top = np.flatnonzero(keys == keys.max())
-    assert np.flatnonzero(keep).tolist() == (top[:3] if len(top) > 3 else [4_997, 4_998, 4_999])
+    assert where(mask).tolist() == list(range(0, 1_000, 13))
