@@ -31,6 +31,8 @@ def chosen(names: Sequence[str], built: Sequence[str]) -> tuple[str, ...]:
         if name not in (AUTO, *built):
             raise UsageError(
                 f"the drafter {name!r} cannot be built for this model here",
-                hint=f"choose from: {', '.join((*built, AUTO))}",
+                hint="--suite index-edit brings an index of its own"
+                if getattr(find(name), "needs_index", False)
+                else f"choose from: {', '.join((*built, AUTO))}",
             )
     return tuple(dict.fromkeys(names))

@@ -47,11 +47,19 @@ class Wish:
     """Measure the sampling chain too."""
     placing: Placing | None = None
     """Where the models go; None: where they fit best."""
+    documents: tuple[str, ...] = ()
+    """Texts that drafts may come from, beside the prompts; the user's own index never is."""
 
     def load(self, progress: Callable[[str, float], None]) -> Rig:
         """Load the models. Raises: as `edgespec.load`."""
         return Rig.load(
-            self.target, self.draft, self.n_threads, progress, self.placing, self.draft_vocab
+            self.target,
+            self.draft,
+            self.n_threads,
+            progress,
+            self.placing,
+            self.draft_vocab,
+            self.documents,
         )
 
 

@@ -1,6 +1,7 @@
 """A loaded target for measuring: its public API, and its sessions between answers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from edgespec.api.types import DraftVocab, Message, Options, PlaceMemory, Placin
 from edgespec.api.wishes import wishes
 from edgespec.bench.revive import plain
 from edgespec.bench.suite import BenchPrompt
+from edgespec.bench.temporary_index import TemporaryIndex
 from edgespec.core import Controller, Drafter, Tokens
 from edgespec.costs import PassCosts
 from edgespec.drafters.translation import SameVocab, Translation
@@ -27,15 +29,25 @@ from edgespec.hardware.cpu import features_of
 class Rig:
     """Implements `ours.Host`. Its sessions may be used while no answer runs."""
 
-    def __init__(self, loaded: Loaded, progress: Callable[[str, float], None]) -> None:
-        """Take ownership of `loaded`."""
-        self._loaded = loaded
+    def __init__(
+        self,
+        loaded: Loaded,
+        progress: Callable[[str, float], None],
+        documents: Sequence[str] = (),
+    ) -> None:
+        """Take ownership of `loaded`; `documents` are texts that drafts may come from."""
         self.costs = costs = measured(loaded, partial(progress, PHASE))
         """What drafts are chosen by, before answers correct it."""
         self.pass_costs: PassCosts = costs.target
         """Of the target."""
         self.draft_pass_s = costs.draft_s
         """A draft model's pass over one row; None without one."""
+        self._index: TemporaryIndex | None = None
+        if documents:
+            tokenize = partial(loaded.target.vocab.tokenize, parse_special=False)
+            self._index = TemporaryIndex(documents, loaded.files.target, tokenize)
+            loaded = replace(loaded, retriever=self._index.retriever)
+        self._loaded = loaded
         self.model = LoadedModel(loaded, "auto", costs.live())
         self._prompts: dict[str, Tokens] = {}
 
@@ -47,6 +59,7 @@ class Rig:
         progress: Callable[[str, float], None],
         placing: Placing | None = None,
         draft_vocab: DraftVocab = "same",
+        documents: Sequence[str] = (),
     ) -> "Rig":
         """Load as `edgespec.load` does. Raises: as that."""
         said = placing or Placing()
@@ -62,7 +75,7 @@ class Rig:
             memory_bytes=said.get("memory_bytes"),
         )
         try:
-            return Rig(loaded, progress)
+            return Rig(loaded, progress, documents)
         except BaseException:
             loaded.close()
             raise
@@ -175,3 +188,5 @@ class Rig:
     def close(self) -> None:
         """Free everything; idempotent."""
         self.model.close()
+        if self._index is not None:
+            self._index.close()

@@ -6,7 +6,7 @@ engine continues the same text, whatever it would have said itself.
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -31,6 +31,9 @@ KINDS = (
 """The most telling first: free prose, an edit of code that is in the prompt, a summary with quotes,
 extraction as JSON; then code from nothing, translation, reasoning, fiction, questions about a long
 text, and an agent that repeats its calls."""
+NAMED_KINDS = ("index-edit", "records")
+"""Only in English, and only when they are named: answers that stand in a file which an index has
+and the prompt has not, and many records of one form."""
 LANGUAGES = ("en", "es", "zh")
 LENGTHS: tuple[Length, ...] = ("short", "long")
 
@@ -48,6 +51,8 @@ class BenchPrompt:
     max_tokens: int
     turns: tuple[tuple[Role, str], ...]
     """Who said what; the last is the user."""
+    documents: tuple[str, ...] = ()
+    """What an index holds while it is answered, and the prompt does not."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -73,14 +78,14 @@ def prompts(suite: str = "full", languages: Sequence[str] = ("en",)) -> tuple[Be
     """
     names = [name.strip() for name in suite.split(",") if name.strip()]
     for name in names:
-        if name not in (*KINDS, *LENGTHS, "full"):
+        if name not in (*KINDS, *NAMED_KINDS, *LENGTHS, "full"):
             raise UsageError(
                 f"there is no suite {name!r}", hint=f"choose from: short, long, full, {_KIND_LIST}"
             )
     lengths = [name for name in LENGTHS if name in names] or list(LENGTHS)
     if "full" in names:
         lengths = list(LENGTHS)
-    kinds = [kind for kind in KINDS if kind in names] or list(KINDS)
+    kinds = [kind for kind in (*KINDS, *NAMED_KINDS) if kind in names] or list(KINDS)
     return tuple(
         prompt
         for length in lengths
@@ -90,13 +95,22 @@ def prompts(suite: str = "full", languages: Sequence[str] = ("en",)) -> tuple[Be
     )
 
 
-_KIND_LIST = ", ".join(KINDS)
+def documents_of(chosen: Sequence[BenchPrompt]) -> tuple[str, ...]:
+    """What an index must hold while these are answered, each text once."""
+    return tuple(dict.fromkeys(text for prompt in chosen for text in prompt.documents))
+
+
+_KIND_LIST = ", ".join((*KINDS, *NAMED_KINDS))
 
 
 @cache
 def _written(kind: str) -> tuple[BenchPrompt, ...]:
     text = (files("edgespec.bench") / "prompts" / f"{kind}.toml").read_text(encoding="utf-8")
-    return tuple(read(entry, kind, f"{kind}.toml") for entry in tomllib.loads(text)["prompt"])
+    found = tomllib.loads(text)
+    documents = tuple(str(document["text"]).lstrip("\n") for document in found.get("document", ()))
+    return tuple(
+        replace(read(entry, kind, f"{kind}.toml"), documents=documents) for entry in found["prompt"]
+    )
 
 
 def read(entry: dict[str, Any], kind: str, name: str) -> BenchPrompt:

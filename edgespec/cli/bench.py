@@ -115,8 +115,12 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
         return _replay(shared.screen, flags.replay)
     if flags.target is None:
         raise UsageError("which model is to be measured?", hint="edgespec bench --target MODEL")
+    from edgespec.bench.suite import documents_of
+
     _check_places(flags)
-    wish, prompts = replace(_wish(flags), placing=loading_of(placing)), _prompts(flags)
+    prompts = _prompts(flags)
+    documents = documents_of(prompts)
+    wish = replace(_wish(flags), placing=loading_of(placing), documents=documents)
     if flags.record is not None:
         return _record(shared.screen, flags, wish, prompts, flags.record)
     from edgespec.bench.chosen import chosen

@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from edgespec.bench.result import load
 from edgespec.cli.main import cli
+from edgespec.index.store import index_dir, names
 from edgespec.replay.trace import read
 from tests import tinygguf
 
@@ -39,7 +40,7 @@ def test_bench_measures_all_drafters_and_writes_json(measured: tuple[Result, Pat
     found = json.loads(file.read_text(encoding="utf-8"))
     assert result.exit_code == 0, result.stderr
     arms = {"none", "model", "suffix", "suffix+model", "auto"}
-    assert {s["arm"] for s in found["scores"]} == arms
+    assert {s["arm"] for s in found["scores"]} >= arms
     assert {s["temperature"] for s in found["scores"]} == {0.0, 0.7}
     assert {s["prompt"] for s in found["scores"]} == {"chat-short", "json-short"}
     assert {s["n_tokens"] for s in found["scores"]} == {6}
@@ -53,7 +54,8 @@ def test_bench_measures_all_drafters_and_writes_json(measured: tuple[Result, Pat
 def test_bench_prints_the_report(measured: tuple[Result, Path]) -> None:
     shown = measured[0].stdout
 
-    assert "greedy texts: all 8 equal plain decoding's" in shown
+    greedy = [s for s in load(measured[1]).scores if s.temperature == 0 and s.arm != "none"]
+    assert f"greedy texts: all {len(greedy)} equal plain decoding's" in shown
     assert "where the time went" in shown
     assert "several readers at once" in shown
     assert "sampling from a row of 151,936 logits" in shown
@@ -162,6 +164,33 @@ def test_bench_measures_a_users_own_prompts(gguf: str, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert "mine-1" in result.stdout
     assert "mine-2" in result.stdout
+
+
+def test_bench_drafts_from_an_index_of_the_suites_files(gguf: str, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+
+    result = run(
+        "-t", gguf, "--suite", "index-edit,short", "--drafters", "index,auto", "-n", "3",
+        "--temp", "0", "--json", str(file),
+    )  # fmt: skip
+
+    assert result.exit_code == 0, result.stderr
+    assert {score.arm for score in load(file).scores} == {"none", "index", "auto"}
+    assert names() == ()
+
+
+def test_bench_never_reads_the_users_own_index(gguf: str, tmp_path: Path) -> None:
+    own = tmp_path / "letter.txt"
+    own.write_text("Dear Ana, thank you for your letter.", encoding="utf-8")
+    CliRunner().invoke(cli, ["index", "add", str(own)])
+    kept = {f: f.read_bytes() for f in index_dir().rglob("*") if f.is_file()}
+
+    result = run("-t", gguf, "--suite", "chat,short", "--drafters", "index", "-n", "2")
+
+    assert result.exit_code == 2
+    assert "cannot be built" in result.stderr
+    assert "--suite index-edit" in result.stderr
+    assert {f: f.read_bytes() for f in index_dir().rglob("*") if f.is_file()} == kept != {}
 
 
 def test_bench_measures_prompts_in_other_languages(gguf: str) -> None:

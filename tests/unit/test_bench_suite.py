@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from edgespec.bench.own_prompts import own_prompts
-from edgespec.bench.suite import KINDS, LANGUAGES, prompts
+from edgespec.bench.suite import (
+    KINDS,
+    LANGUAGES,
+    LENGTHS,
+    NAMED_KINDS,
+    documents_of,
+    prompts,
+)
 from edgespec.errors import UsageError
 
 
@@ -136,3 +143,26 @@ def test_file_without_a_prompt_is_refused(
 
     with pytest.raises(UsageError, match=sentence):
         own_prompts(file)
+
+
+def test_kinds_that_must_be_named_are_in_no_other_suite() -> None:
+    apart = prompts(",".join(NAMED_KINDS))
+
+    assert {(p.kind, p.length) for p in apart} == {(k, n) for k in NAMED_KINDS for n in LENGTHS}
+    assert len({p.name for p in (*apart, *prompts("full"))}) == len(apart) + len(prompts("full"))
+    assert not {p.kind for p in prompts("full", LANGUAGES)} & set(NAMED_KINDS)
+
+
+def test_edits_of_indexed_files_bring_the_files_and_do_not_show_them() -> None:
+    found = prompts("index-edit")
+    documents = documents_of(found)
+
+    assert len(documents) == len(found)
+    for prompt in found:
+        lines = {line for text in documents for line in text.splitlines() if len(line) > 20}
+        shown = sum(line in prompt.text for line in lines)
+        assert shown < 0.2 * len(lines)
+
+
+def test_other_prompts_need_no_index() -> None:
+    assert documents_of(prompts("full", LANGUAGES)) == ()
