@@ -182,3 +182,15 @@ def _clipped(seconds: float, usual_s: float) -> float:
 
 UNMEASURED = PassCosts((1, 2, 4, 8, 16, 32), (1.0, 1.3, 1.6, 2.9, 4.0, 6.5))
 """A processor's usual curve in units of a plain step, for where nothing was measured."""
+
+ELSEWHERE = {
+    "AMX": PassCosts(
+        (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32),
+        (1, 1.26, 1.63, 1.37, 1.69, 2.14, 2.83, 2.79, 3.18, 3.01, 3.64, 4.62, 5.27),
+    ),
+    "CUDA": PassCosts((1, 2, 4, 8, 9, 16, 32, 64), (1, 1.07, 1.28, 1.72, 3.88, 3.95, 4.3, 5.2)),
+    "Metal": PassCosts((1, 2, 4, 8, 9, 16, 17, 32, 64), (1, 1.6, 2.9, 5.4, 4.6, 4.8, 4.83, 5.6, 8)),
+}
+"""Curves of other machines in plain steps, for what cannot be measured here: 2 cores with AMX and
+a 1.5B model, measured; one card each with a quantised model, after published measurements (the
+sizes over 8 rows of Metal are assumed)."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
               help="With --pair: of another vocabulary, through what both share.")  # fmt: skip
 @click.option("--curve", metavar="MODEL", help="Measure what its passes cost by their rows.")
 @click.option("--draft", metavar="MODEL|off|auto", help="With --curve: the draft model.")
+@click.option("--recycling", metavar="MODEL", help="Measure whether token recycling would pay.")
 @click.option("--rpc", metavar="HOST:PORT,...", default="", help="Ask these workers too.")
 @log_flags
 @click.pass_obj
@@ -31,6 +32,7 @@ def doctor(
     draft_vocab: "DraftVocab",
     curve: str | None,
     draft: str | None,
+    recycling: str | None,
     rpc: str,
 ) -> int:
     """Report build, devices, memory and models; or check a pair, or measure a model.
@@ -41,6 +43,8 @@ def doctor(
         return _check_pair(shared.screen, *pair, draft_vocab)
     if curve is not None:
         return _show_curve(shared.screen, curve, draft)
+    if recycling is not None:
+        return _show_recycling(shared.screen, recycling)
     from edgespec.doctor import report
 
     return show(shared.screen, report(rpc))
@@ -83,5 +87,15 @@ def _show_curve(screen: Screen, target: str, draft: str | None) -> int:
         lambda phase, share: screen.status(loading_line(phase, share)),
     )
     for line in lines(found, bar="█" if screen.speaks_utf8 else "#"):
+        screen.line(line)
+    return 0
+
+
+def _show_recycling(screen: Screen, target: str) -> int:
+    from edgespec.cli.wording import loading_line
+    from edgespec.proof.recycled import lines, measure
+
+    found = measure(target, lambda phase, share: screen.status(loading_line(phase, share)))
+    for line in lines(found):
         screen.line(line)
     return 0

@@ -1,1 +1,2 @@
-"""`edgespec doctor --pair`: that a pair is lossless on a person's own models."""
+"""What `edgespec doctor` shows on a person's own models: that a pair is lossless and what it is
+worth, and what token recycling, which is left out, would bring."""
