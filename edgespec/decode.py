@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from edgespec.context import Context
-from edgespec.core import (
-    Choice,
-    Controller,
-    Draft,
-    Drafter,
-    LearnsFromTarget,
-    Sampler,
-    Session,
-    Steered,
-    Tokens,
-)
+from edgespec.core import Controller, Drafter, LearnsFromTarget, Sampler, Session, Tokens
 from edgespec.decode_law import TargetLaw, legal
+from edgespec.drafters.asked import drafted
 from edgespec.events import FinishReason, Source, Step, sources
 from edgespec.logprobs import logprobs
 from edgespec.verify import verify
@@ -118,18 +109,6 @@ def speculate(
         yield step
 
     return _reason(context, request, end)
-
-
-def drafted(drafter: Drafter, choice: Choice, context: Tokens, sampler: Sampler) -> Draft:
-    """What the drafter says to a controller's choice; empty where it was to read only."""
-    if choice.n_read:
-        assert isinstance(drafter, Steered), drafter
-        drafter.read(context, choice.n_read, sampler)
-        return Draft()
-    if choice.steering is not None:
-        assert isinstance(drafter, Steered), drafter
-        return drafter.draft_while(context, choice.k, sampler, choice.steering)
-    return drafter.draft(context, choice.k, sampler)
 
 
 def _reason(context: Context, request: Request, end: int) -> FinishReason:

@@ -1,7 +1,7 @@
 """One attempt to carry out a plan: weights read and contexts made as it says, and compared."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,15 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Lower:
+    """A model that drafts for the draft model before it."""
+
+    files: Files
+    model: Model
+    session: LlamaSession
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """Weights and contexts, owned by who called `load_pair`: `close` frees them."""
 
@@ -40,9 +49,14 @@ class Loaded:
     """What was planned and what was allocated, by place."""
     retriever: Retriever | None = None
     """Over the user's own texts."""
+    lower: tuple[Lower, ...] = ()
+    """Under the draft model, the largest first."""
 
     def close(self) -> None:
         """Free everything, contexts first; idempotent."""
+        for lower in reversed(self.lower):
+            lower.session.close()
+            lower.model.close()
         for owned in (self.draft_session, self.session, self.draft, self.target):
             if owned is not None:
                 owned.close()
@@ -81,6 +95,9 @@ class Attempt:
                 draft = draft_session = None
                 if (part := self._draft()) is not None:
                     draft, draft_session = self._open(part, interrupt, owned)
+                lower = tuple(
+                    Lower(pair, *self._open(part, interrupt, owned)) for pair, part in self._lower()
+                )
         except BaseException:
             for one in reversed(owned):
                 one.close()
@@ -105,6 +122,7 @@ class Attempt:
             self._backend(),
             plan,
             memory,
+            lower=lower,
         )
 
     def _open(
@@ -117,19 +135,27 @@ class Attempt:
         return model, session
 
     def _telling(self, part: trial.Part) -> Callable[[float], None]:
-        is_target = part.path == self._files.target.path
-        name = self._files.target_id if is_target else self._files.draft_id
+        files = self._files
+        names = {p.draft.path: p.draft_id for p in (*files.lower, files) if p.draft is not None}
+        name = names.get(part.path, files.target_id)
         return lambda fraction: self._progress(f"loading {name}", fraction)
 
     def _target(self) -> trial.Part:
         return self._part(self._files.target.path, self._plan.target)
 
     def _draft(self) -> trial.Part | None:
-        header, placement = self._files.draft, self._plan.draft
-        if header is None or placement is None:
-            return None
+        placement = self._plan.draft
+        return None if placement is None else self._drafting(self._files, placement)
+
+    def _lower(self) -> Iterator[tuple[Files, trial.Part]]:
+        for pair, placement in zip(self._files.lower, self._plan.lower, strict=True):
+            yield pair, self._drafting(pair, placement)
+
+    def _drafting(self, pair: Files, placement: Placement) -> trial.Part:
+        header = pair.draft
+        assert header is not None, "a placement without a model"
         part = self._part(header.path, placement)
-        if self._files.intersection is not None:
+        if pair.intersection is not None:
             return part
         # The pair's texts are the target's.
         return replace(part, load=replace(part.load, ids_of=header.shape))
@@ -160,7 +186,8 @@ class Attempt:
 
         A worker's end is not ours (engine/rpc), and a child could not share its one connection.
         """
-        parts = [part for part in (self._target(), self._draft()) if part is not None]
+        lower = (part for _, part in self._lower())
+        parts = [part for part in (self._target(), self._draft(), *lower) if part is not None]
         used = {name: self._here[name] for part in parts for name in part.load.devices or ()}
         strange = self._files.strange
         if any(device.worker for device in used.values()) or not (used or is_doubtful or strange):
@@ -204,4 +231,4 @@ def _chosen(files: Files, plan: Plan) -> Files:
         if pair.draft_id == plan.draft_id:
             return pair
     gone = next((rung.told for rung in plan.rungs if rung.kind == "no_draft"), files.note)
-    return replace(files, draft=None, draft_id=None, note=gone, others=())
+    return replace(files, draft=None, draft_id=None, note=gone, others=(), lower=())

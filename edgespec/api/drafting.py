@@ -10,7 +10,7 @@ from edgespec.control.costs import LONGEST, Costs
 from edgespec.control.fixed import Fixed
 from edgespec.control.log import Log
 from edgespec.core import Controller, Drafter
-from edgespec.drafters import COMBINES, DrafterInputs, create
+from edgespec.drafters import COMBINES, SUPERSEDES, DrafterInputs, create
 from edgespec.drafters.arms import Branching, Free, Paid
 
 AUTO = "auto"
@@ -112,7 +112,8 @@ class Drafting:
     def _arms(self, name: str) -> tuple[list[Free], list[Paid], list[Branching]]:
         """What the controller chooses among for a drafter's name."""
         if name == AUTO:
-            names = tuple(n for n in self.drafters if n not in COMBINES)
+            inferior = {less for more, less in SUPERSEDES.items() if more in self.drafters}
+            names = tuple(n for n in self.drafters if n not in {*COMBINES, *inferior})
         else:
             names = COMBINES.get(name, (name,))
         arms = [self.drafters[n] for n in names if n in self.drafters]

@@ -5,6 +5,7 @@ Everything that a person can have wrong is told here, before any weights are rea
 
 import logging
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from edgespec.api.intersect import Intersection, intersected
@@ -13,7 +14,9 @@ from edgespec.drafters import find
 from edgespec.errors import EdgespecError, IncompatibleDraft, ModelNotFound, UsageError
 from edgespec.gguf.header import GgufHeader, read_header
 from edgespec.gguf.tables import FUZZED
+from edgespec.models.chain import drafts_named
 from edgespec.models.pairing import check_pair
+from edgespec.sizes import gibibytes
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +33,8 @@ class Files:
     """Why there is no draft although "auto" looked for one; empty otherwise."""
     others: tuple["Files", ...] = ()
     """The same target with other drafts that are here and fit, for when memory is short."""
+    lower: tuple["Files", ...] = ()
+    """The same target with the models that draft for the draft, each for the one before it."""
     intersection: Intersection | None = None
     """What target and draft share, where their vocabularies differ."""
     strange: tuple[str, ...] = ()
@@ -59,7 +64,24 @@ def find_files(
     if draft == "auto":
         is_wanted = needs_draft or drafter == "auto"
         return _with_advised(alone, advised, needs_draft) if is_wanted else alone
-    return alone if draft is None else _with(alone, draft, draft_vocab)
+    return alone if draft is None else _cascade(alone, draft, draft_vocab)
+
+
+def _cascade(alone: Files, draft: str | Path, draft_vocab: DraftVocab) -> Files:
+    """A draft, and what drafts for it. Every model speaks to the target: so it has to fit it."""
+    first, *lower = (_with(alone, name, draft_vocab) for name in drafts_named(draft))
+    for larger, smaller in pairwise((first, *lower)):
+        assert larger.draft is not None, larger
+        assert smaller.draft is not None, smaller
+        sizes = larger.draft.shape.size_bytes, smaller.draft.shape.size_bytes
+        if sizes[1] >= sizes[0]:
+            raise UsageError(
+                f"{smaller.draft_id} has {gibibytes(sizes[1])} and {larger.draft_id} "
+                f"{gibibytes(sizes[0])}: it would not draft for it any faster",
+                hint="name the larger model first",
+            )
+    strange = tuple(dict.fromkeys(name for pair in (first, *lower) for name in pair.strange))
+    return replace(first, lower=tuple(lower), strange=strange)
 
 
 def _with(alone: Files, draft: str | Path, draft_vocab: DraftVocab = "same") -> Files:

@@ -5,7 +5,7 @@ import logging
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,8 +17,9 @@ from edgespec.api.answer import Answer, Engine
 from edgespec.api.arms import built_drafters, translation_of, usable_names
 from edgespec.api.drafting import AUTO, Drafting
 from edgespec.api.files import find_files
+from edgespec.api.levels import Tiers, levels_of
 from edgespec.api.load import Loaded, load_pair
-from edgespec.api.pace import PHASE, experience_file, measured, typical
+from edgespec.api.pace import PHASE, costs_under, experience_file, measured, typical
 from edgespec.api.prepare import Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.texts import AUTO as AUTO_INDEX
@@ -84,7 +85,7 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
             loaded,
             retriever=open_index(wanted, drafter, files.target, loaded.target.vocab, tell),
         )
-        return LoadedModel(loaded, drafter, costs, template=loading.get("template"))
+        return LoadedModel(loaded, drafter, costs, template=loading.get("template"), hear=hear)
     except BaseException:
         loaded.close()
         raise
@@ -128,9 +129,16 @@ class LoadedModel:
     """Implements `types.LanguageModel`; use it as a context manager or `close` it."""
 
     def __init__(
-        self, loaded: Loaded, drafter: str, costs: Costs, *, template: str | None = None
+        self,
+        loaded: Loaded,
+        drafter: str,
+        costs: Costs,
+        *,
+        template: str | None = None,
+        hear: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        """Take ownership of `loaded`."""
+        """Take ownership of `loaded`. `hear` is told how far a draft model's own passes are
+        measured."""
         self._loaded = loaded
         vocab = loaded.target.vocab
         has_draft = loaded.draft_session is not None
@@ -144,6 +152,9 @@ class LoadedModel:
             retriever=loaded.retriever,
             max_branches=loaded.session.max_branches,
         )
+        if has_draft:
+            levels = levels_of(loaded, costs_under(loaded, hear, is_live=costs.is_live))
+            inputs = replace(inputs, under=Tiers(levels, inputs))
         usable = usable_names(
             has_draft,
             has_index=loaded.retriever is not None,

@@ -8,8 +8,10 @@ import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +39,8 @@ _TELLING = 3
 _SWEEPS = 3
 """Each size is measured so often, sweep by sweep: other work then meets all sizes alike."""
 BUDGET_S = 2.0
+_BUDGET_UNDER_S = 1.0
+"""For each draft model's curve."""
 _READING = 0.3
 """Most of the budget that reading the context may take."""
 _DEPTH = 512
@@ -48,11 +52,37 @@ _NOISY = 1.3
 """Median of the largest over the least time of a size from which on nothing is remembered."""
 
 
+class _Sessions(NamedTuple):
+    """A model, and what drafts for it with passes of its own."""
+
+    session: LlamaSession
+    draft_session: LlamaSession | None
+
+
 def typical(loaded: Loaded) -> Costs:
     """A usual machine's costs, unmeasured and kept: the same drafts in every run."""
-    has_draft = loaded.draft_session is not None
+    return _assumed(has_draft=loaded.draft_session is not None)
+
+
+def _assumed(*, has_draft: bool) -> Costs:
     assumed = Measured(UNMEASURED, 0.15, 0.01) if has_draft else Measured(UNMEASURED)
     return assumed.live(is_live=False)
+
+
+def costs_under(loaded: Loaded, tell: Callable[[float], None], *, is_live: bool) -> list[Costs]:
+    """Of the draft model's own passes and those of the models under it; measured if `is_live`."""
+    if loaded.draft_session is None:
+        return []
+    sessions = [loaded.draft_session, *(lower.session for lower in loaded.lower)]
+    found = []
+    for at, (session, below) in enumerate(zip_longest(sessions, sessions[1:])):
+        if not is_live:
+            found.append(_assumed(has_draft=below is not None))
+            continue
+        kept = paths.cache_dir() / "pace" / f"{_key(loaded, at)}.json"
+        pair = _Sessions(session, below)
+        found.append(_known(pair, kept, tell, perf_counter, _BUDGET_UNDER_S).live())
+    return found
 
 
 def measured(
@@ -64,10 +94,16 @@ def measured(
 ) -> Measured:
     """The remembered costs, or new ones, `tell` hearing the share done."""
     kept = paths.cache_dir() / "pace" / f"{_key(loaded)}.json"
+    return _known(_Sessions(loaded.session, loaded.draft_session), kept, tell, clock, budget_s)
+
+
+def _known(
+    sessions: _Sessions, kept: Path, tell: Callable[[float], None], clock: Clock, budget_s: float
+) -> Measured:
     samples = read(kept)
-    if not is_complete(samples, loaded.session):
+    if not is_complete(samples, sessions.session):
         before = samples
-        samples = _measure(loaded, samples, tell, clock, budget_s)
+        samples = _measure(sessions, samples, tell, clock, budget_s)
         is_noisy = samples.spread > _NOISY
         _log.info("measured%s: %s", " on a busy machine" if is_noisy else "", samples)
         if is_noisy and before.seconds:
@@ -96,7 +132,7 @@ def _sizes(session: Session) -> list[int]:
 
 
 def _measure(
-    loaded: Loaded,
+    loaded: _Sessions,
     samples: Samples,
     tell: Callable[[float], None],
     clock: Clock,
@@ -168,11 +204,12 @@ def _tokens(session: Session, n: int) -> np.ndarray[tuple[int], np.dtype[np.int3
     return (np.arange(n) % min(session.n_vocab, 1000)).astype(np.int32)
 
 
-def _key(loaded: Loaded) -> str:
-    """A name for everything that the costs depend on."""
+def _key(loaded: Loaded, under: int | None = None) -> str:
+    """A name for everything that the costs depend on; `under`: those of a draft model's passes."""
     files = [loaded.files.target, *([loaded.files.draft] if loaded.files.draft else [])]
+    lower = [pair.draft for pair in loaded.files.lower if pair.draft is not None]
     package = package_folder()
-    facts = [
+    facts: list[object] = [
         fingerprint(package, cpu_identity()) if package else "",
         loaded.backend,
         loaded.n_threads,
@@ -181,6 +218,8 @@ def _key(loaded: Loaded) -> str:
         read_driver(),
         *(_identity(f) for f in files),
     ]
+    if under is not None:
+        facts += [under, loaded.plan.lower, *(_identity(f) for f in lower)]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 

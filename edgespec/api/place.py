@@ -40,6 +40,11 @@ def planned(
         sizes_of(files.target, files.target_id),
         tuple(sizes_of(header, name) for header, name in drafts if header is not None),
         asked,
+        lower=tuple(
+            sizes_of(pair.draft, pair.draft_id or "")
+            for pair in files.lower
+            if pair.draft is not None
+        ),
     )
     plan = make_plan(request)
     for rung in plan.rungs:

@@ -57,7 +57,7 @@ class Log:
     def explanation(self, notes: Mapping[str, str] | None = None) -> Explanation:
         """So far; `notes` say by drafter why it is not used."""
         decisions = tuple(self._decisions[-_KEPT:])
-        known = {"model": self._note, **(notes or {})}
+        known = {"model": self._note, "cascade": self._note, **(notes or {})}
         arms = tuple(
             replace(arm, acceptance=self._seen(arm.drafter), note=known.get(arm.drafter, ""))
             for arm in tuple(self._arms.values())

@@ -55,7 +55,7 @@ class Marginal:
         self.buckets: list[int] = []
         """Of the tokens that were drawn."""
         self.n_passes = 0
-        """Of the draft model."""
+        """Of the draft model; rows that it had computed by guesses count as much."""
 
     def asks(self) -> bool:
         """Whether one more token is worth a pass of the draft model."""
@@ -65,11 +65,11 @@ class Marginal:
             rate = self._acceptance.rates[self._n_kinds + self.buckets[-1]]
             if not self._promises(rate, rate, self._at.token_cost):
                 return False
-        self.n_passes += 1
         return True
 
     def draws(self, confidence: float) -> bool:
         """Whether to draw it, the pass having shown how sure the draft model is."""
+        self.n_passes += 1
         bucket, rates = self._bucket_of(confidence), self._acceptance.rates
         self._sureness.observe(bucket)
         rate = rates[bucket]

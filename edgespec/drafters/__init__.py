@@ -17,12 +17,14 @@ from edgespec.errors import UsageError
 
 if TYPE_CHECKING:  # core imports numpy, 60 ms that `edgespec --help` need not pay
     from edgespec.core import Drafter, Session
+    from edgespec.drafters.passes import Tier
     from edgespec.drafters.translation import Translation
     from edgespec.index.retrieve import Retriever
 
 DRAFTERS = {
     "none": "edgespec.drafters.none:NoDrafter",
     "model": "edgespec.drafters.model:ModelDrafter",
+    "cascade": "edgespec.drafters.cascade:CascadeDrafter",
     "suffix": "edgespec.drafters.suffix:SuffixDrafter",
     "lookahead": "edgespec.drafters.lookahead:LookaheadDrafter",
     "index": "edgespec.drafters.index:IndexDrafter",
@@ -32,6 +34,9 @@ DRAFTERS = {
 """Name to "module:class"."""
 COMBINES = {"suffix+model": ("suffix", "model")}
 """Drafters that are others together: a controller chooses among these at each step."""
+SUPERSEDES = {"cascade": "model"}
+"""Drafters that draft the same as another one by fewer passes: a controller that has the first
+does not look at the second, whose model is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class DrafterInputs:
     counts_resident: bool = False
     """What a draft model's cache holds counts as read. False: drafts follow from the request
     alone, so that the same seed gives the same text on a cold and a warm cache."""
+    under: "Callable[[], Tier] | None" = None
+    """Makes what drafts for the draft model, anew for each request."""
     retriever: "Retriever | None" = None
     """Over the user's own texts, in the target's vocabulary."""
     max_branches: int = 0

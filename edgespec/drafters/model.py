@@ -7,13 +7,14 @@ accepted ones are there already.
 
 import logging
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from edgespec.core import Constraint, Dist, Draft, Row, Sampler, Session, Steering, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.arms import Bucket
+from edgespec.drafters.passes import OneByOne, Passes
 from edgespec.drafters.reading import Reading
 from edgespec.drafters.record import Record
 from edgespec.drafters.translation import SameVocab, Translation
@@ -52,11 +53,11 @@ class ModelDrafter:
 
     name = "model"
     needs_draft_model = True
-    buckets = (
+    buckets: Sequence[Bucket] = (
         *(Bucket(f"{n} sure", p) for n, p in zip(_SURE_NAMES, _PRIORS, strict=True)),
         *(Bucket(f"after {n} sure", p) for n, p in zip(_SURE_NAMES, _NEXT_PRIORS, strict=True)),
     )
-    shares = _SHARES
+    shares: Sequence[float] = _SHARES
 
     def __init__(self, inputs: DrafterInputs) -> None:
         assert inputs.session is not None, "the model drafter needs a draft session"
@@ -67,6 +68,7 @@ class ModelDrafter:
         )
         self._is_eog = inputs.is_eog
         self._reading = Reading(self._session, counts_resident=inputs.counts_resident)
+        self._passes: Passes = OneByOne(self._session)
         self._record = Record()
         self._failures = 0
         self._sampler: Sampler | None = None
@@ -148,31 +150,35 @@ class ModelDrafter:
     ) -> Iterator[tuple[int, Dist, float]]:
         """Tokens after `context`, what they were drawn from, and how likely all up to them are
         accepted, as far as `steering` goes."""
-        constraint = sampler.constraint
+        constraint, passes = sampler.constraint, self._passes
         survives = 1.0
-        for _ in range(min(k, self._session.n_ctx - len(read) + 1)):
-            if not steering.asks():
-                return
-            row = self._translation.row(self._session.forward(read, n_logits=1)[0])
+        passes.begin(context, sampler)
+        for most in range(min(k, self._session.n_ctx - len(read) + 1), 0, -1):
+            if not (passes.is_there or steering.asks()):
+                break
+            row = self._translation.row(passes.row(read, context, most, constraint))
             try:
                 q = sampler.dist(row, context, constraint)
             except NothingAllowed:  # in the target's vocabulary something is
-                return
+                break
             confidence = top_probability(row, q, constraint)
             if not steering.draws(confidence):
-                return
+                break
             survives *= confidence
             token = sampler.draw_draft(q, len(context))
+            passes.drew(token)
             yield token, q, survives
-            if self._is_eog(token):
-                return
+            own = self._translation.token(token)
+            if self._is_eog(token) or own is None:
+                break
             if constraint is not None:
                 constraint = constraint.advanced(token)
-            own = self._translation.token(token)
-            if own is None:
-                return
             context = np.append(context, np.int32(token))
             read = np.append(read, np.int32(own))
+        else:
+            passes.end(is_full=True)
+            return
+        passes.end(is_full=False)
 
     def _failed(self, fault: EngineError) -> None:
         self._failures += 1

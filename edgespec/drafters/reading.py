@@ -46,6 +46,14 @@ class Reading:
             self._n_read = self._session.resident_prefix(_from(context, self._start))
         self._is_caught_up = False
 
+    def back(self, context: Tokens) -> None:
+        """The same request's context, cut and continued otherwise."""
+        if len(context) <= self._start:
+            self.begin(context)
+        else:
+            kept = self._session.resident_prefix(_from(context, self._start))
+            self._n_read = min(self._n_read, kept)
+
     def unread(self, context: Tokens) -> int:
         """Tokens to be read before `context` can be drafted after, its last one aside."""
         n = len(context) - max(self._start, 1) - self._n_read

@@ -15,6 +15,8 @@ from edgespec.plan.types import KvType, Line, ModelSizes, Placement, PlanRequest
 
 MAX_LOGITS: Final = 64
 """Rows of one verification: the last token and the longest draft (edgespec/control/costs.py)."""
+DRAFT_LOGITS: Final = 16
+"""Rows of a draft model's pass: the last token and what is guessed to follow."""
 N_BATCH_GPU: Final = 512
 N_BATCH_CPU: Final = 128
 N_SNAPSHOTS: Final = 8
@@ -40,6 +42,7 @@ class Fit:
     draft: Placement | None
     lines: tuple[Line, ...]
     rooms: tuple[Room, ...]
+    lower: tuple[Placement, ...] = ()
 
     @property
     def shortage_bytes(self) -> int:
@@ -117,17 +120,13 @@ class _Way:
 
     def fit(self) -> Fit:
         choice, model = self.choice, self.request.target
+        drafts = () if choice.draft is None else (choice.draft, *self.request.lower)
+        placed = tuple(self._drafting(one) for one in drafts)
         draft_lines: tuple[Line, ...] = ()
-        draft = None
-        if choice.draft is not None:
-            draft = self._placement(
-                choice.draft,
-                self.draft_devices,
-                len(choice.draft.layers) + 1,
-                (choice.n_ctx_draft, choice.kv_type_draft, 1),
-                (),
-            )
-            draft_lines = tuple(model_lines("draft", choice.draft, draft))
+        for i, (one, placement) in enumerate(zip(drafts, placed, strict=True), start=1):
+            role = "draft" if i == 1 else f"draft {i}"
+            draft_lines += tuple(model_lines(role, one, placement))
+        draft = placed[0] if placed else None
         target = self._placement(
             model,
             self.devices,
@@ -139,7 +138,13 @@ class _Way:
         used = {*target.devices, *(draft.devices if draft else ())}
         lines += tuple(overhead_lines(self.request.hardware, tuple(used)))
         rooms, margins = _rooms(self.request.hardware, lines)
-        return Fit(choice, target, draft, lines + margins, rooms)
+        return Fit(choice, target, draft, lines + margins, rooms, placed[1:])
+
+    def _drafting(self, model: ModelSizes) -> Placement:
+        choice = self.choice
+        n_rows = 1 if model.is_recurrent else DRAFT_LOGITS  # a state goes back a few tokens at most
+        context = (choice.n_ctx_draft, choice.kv_type_draft, n_rows)
+        return self._placement(model, self.draft_devices, len(model.layers) + 1, context, ())
 
     def _n_branches(self, model: ModelSizes) -> int:
         can_branch = model is self.request.target and not model.is_recurrent

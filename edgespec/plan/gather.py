@@ -10,6 +10,7 @@ from edgespec.errors import IncompatibleDraft, ModelNotFound
 from edgespec.gguf.header import GgufHeader, read_header
 from edgespec.hardware.types import HardwareReport
 from edgespec.models.catalogue import Catalogue, load_catalogue
+from edgespec.models.chain import drafts_named
 from edgespec.models.names import check_answers, resolve
 from edgespec.models.pairing import check_pair
 from edgespec.models.spec import ModelSpec
@@ -47,16 +48,20 @@ def gather(
     """
     catalogue = load_catalogue()
     notices: list[str] = []
+    lower: tuple[ModelSizes, ...] = ()
     model = _model(target, catalogue, notices)
     if draft == "off":
         drafts: tuple[_Model, ...] = ()
     elif draft == "auto":
         drafts = _advised(model, catalogue, is_here=is_here)
     else:
-        drafts = (_model(draft, catalogue, notices),)
-        _check(model, drafts[0])
+        named = tuple(_model(str(name), catalogue, notices) for name in drafts_named(draft))
+        for one in named:
+            _check(model, one)
+        drafts, lower = named[:1], tuple(one.sizes for one in named[1:])
     sizes = tuple(one.sizes for one in drafts)
-    request = PlanRequest(hardware, model.sizes, sizes, asked, has_index=is_here and _has_index())
+    has_index = is_here and _has_index()
+    request = PlanRequest(hardware, model.sizes, sizes, asked, has_index, lower)
     return Gathered(request, tuple(notices))
 
 

@@ -182,6 +182,7 @@ def _plan(request: PlanRequest, found: Fit) -> Plan:
         rungs=tuple(rungs(request, wished, choice)),
         n_ctx_most=_longest(request, choice),
         notes=tuple(notes(request, found)),
+        lower=found.lower,
     )
 
 

@@ -15,7 +15,7 @@ from edgespec.hardware.types import Unknown
 from edgespec.plan.fit import Fit
 from edgespec.plan.types import PlanRequest
 
-NEED_MODEL: Final = frozenset({"model", "suffix+model"})
+NEED_MODEL: Final = frozenset({"model", "cascade", "suffix+model"})
 NEED_BRANCHES: Final = frozenset({"lookahead", "tree"})
 """Passes that branch, which a context must be made for: so they are asked for by name."""
 NEED_INDEX: Final = frozenset({"index"})

@@ -114,6 +114,8 @@ class PlanRequest:
     asked: Asked = Asked()
     has_index: bool = False
     """The user's own texts are indexed here, for drafts to come from."""
+    lower: tuple[ModelSizes, ...] = ()
+    """Models that draft for the draft model, each for the one before it: named by the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +194,5 @@ class Plan:
     """The longest context with which the same would fit."""
     notes: tuple[str, ...] = ()
     """What is not known for certain, for example that sizes are the catalogue's."""
+    lower: tuple[Placement, ...] = ()
+    """Of the models that draft for the draft model, as they were asked for."""

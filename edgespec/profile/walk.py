@@ -11,7 +11,7 @@ from time import perf_counter
 from edgespec.control import LONGEST
 from edgespec.core import Controller, Draft, Drafter, Sampler, Tokens
 from edgespec.costs import RowCosts
-from edgespec.decode import drafted
+from edgespec.drafters.asked import drafted
 from edgespec.events import Step
 
 HOST_S = 0.0006

@@ -59,4 +59,4 @@ def test_explanation_is_json(loaded: Loader) -> None:
 
     assert told is not None
     found = json.loads(json.dumps(told.to_dict()))
-    assert {arm["drafter"] for arm in found["arms"]} >= {"none", "suffix", "model"}
+    assert {arm["drafter"] for arm in found["arms"]} >= {"none", "suffix", "cascade"}
