@@ -75,15 +75,16 @@ def measure(target: str | Path, progress: Callable[[str, float], None]) -> Recyc
     try:
         if rig.target.max_branches < max(TREES):
             raise UsageError(f"{files.target_id} cannot branch, which a tree needs")
-        drafter = Recycling(rig.is_eog)
+        asked = prompts(_SUITE)
         places: list[Place] = []
-        asked = [(p, t) for p in prompts(_SUITE) for t in TEMPERATURES]
-        for i, (prompt, temperature) in enumerate(asked):
-            progress(f"answering {prompt.name}", i / len(asked))
-            places.extend(_answered(rig, drafter, rig.tokens_of(prompt), temperature))
+        for temperature in TEMPERATURES:
+            drafter = Recycling(rig.is_eog)  # the same prompt's other answer would help it
+            for i, prompt in enumerate(asked):
+                progress(f"answering {prompt.name} at {temperature:g}", i / len(asked))
+                places.extend(_answered(rig, drafter, rig.tokens_of(prompt), temperature))
         row_s = _row_s(rig.target.n_vocab)
-        backend = loaded.backend
-        return Recycled(files.target_id, backend, len(asked), tuple(places), row_s, rig.costs)
+        n_answers = len(asked) * len(TEMPERATURES)
+        return Recycled(files.target_id, loaded.backend, n_answers, tuple(places), row_s, rig.costs)
     finally:
         rig.close()
 
