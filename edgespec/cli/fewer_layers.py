@@ -17,7 +17,7 @@ _OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 @log_flags
 @click.pass_obj
 def models_fewer_layers(shared: Shared, /, name: str, layers: str, file: Path) -> None:
-    """Copy a model with some of its layers, for example 0-13,24-27.
+    """Copy some of a model's LAYERS, as 0-13,24-27, into a FILE of its own.
 
     Such a file can draft for the whole model. Measured, that loses time, so nothing in edgespec
     makes one by itself: edgespec doctor --pair MODEL FILE tells what it brings on your machine.
