@@ -11,9 +11,11 @@ from time import perf_counter
 from edgespec.api.types import DraftVocab, Placing
 from edgespec.bench import facts
 from edgespec.bench.conditions import Conditions, look
+from edgespec.bench.coverage import NO_TIME
 from edgespec.bench.energy import Rapl
 from edgespec.bench.engine import AUTO, OURS, PLAIN
-from edgespec.bench.measure import Cell, Field, Plan, fitting, measure
+from edgespec.bench.field import Field
+from edgespec.bench.measure import Cell, Plan, fitting, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
 from edgespec.bench.ours import OurEngine
 from edgespec.bench.peers.find import Found, PeerWish
@@ -72,7 +74,7 @@ class Ears:
     tell: Callable[[str], None] = lambda text: None
     """What runs now."""
     show: Callable[[list[Score]], None] = lambda found: None
-    """The scores of each finished cell; intervals come at the end."""
+    """The scores of a cell so far, whenever it grew; intervals come at the end."""
 
 
 def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) -> Result:
@@ -131,11 +133,12 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
 def _cells(
     field: Field, plan: Plan, plain_of: Mapping[str, str | None], ears: Ears
 ) -> tuple[Cell, ...]:
-    cells = []
+    cells: dict[tuple[str, float], Cell] = {}
     for cell in measure(field, plan, ears.tell):
-        cells.append(cell)
+        cells[cell.prompt, cell.temperature] = cell
         ears.show(scores([cell], plain_of, _is_deterministic))
-    return tuple(cells)
+    asked_for = [(p.name, temperature) for p in plan.prompts for temperature in plan.temperatures]
+    return tuple(cells[key] for key in asked_for if key in cells)
 
 
 def _streams(field: Field, plan: Plan, wish: Wish, ears: Ears) -> tuple[StreamScore, ...]:
@@ -179,7 +182,7 @@ def _arm_notes(rig: Rig, field: Field, peers: Found, memory: Memory) -> tuple[Ar
     builds = {peer.name: (peer.build, peer.peak_bytes) for peer in peers.peers}
     builds[OURS] = (ours, memory.peak_bytes)
     return tuple(
-        ArmNote(arm, engine.name, *builds[engine.name]) for arm, engine in field.arms.items()
+        ArmNote(arm, engine.name, *builds[engine.name]) for arm, engine in field.all_arms.items()
     )
 
 
@@ -188,7 +191,7 @@ def _left_out(
 ) -> dict[str, str]:
     fit, measured = {p.name for p in planned.prompts}, {cell.prompt for cell in cells}
     reasons = {
-        p.name: "no time was left" if p.name in fit else "too long for the context"
+        p.name: NO_TIME if p.name in fit else "too long for the context"
         for p in wished.prompts
         if p.name not in measured
     }

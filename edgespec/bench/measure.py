@@ -4,17 +4,21 @@ Knows an `Engine` by its Protocol, so that a test can play one; nothing of files
 programs or llama.cpp.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from random import Random
+from statistics import median
 from time import perf_counter
 
-from edgespec.bench.engine import OURS, Ask, Engine, EngineFailed, Run
-from edgespec.bench.order import abba, mixed
+from edgespec.bench.engine import Ask, Run
+from edgespec.bench.field import Field
+from edgespec.bench.order import Task, abba, spread
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
 
+_FIRST_TURNS = 2 / 3
+"""Of the time: then turns are repeated, since without any repeat no noise would be known."""
 _WARM_UP_TOKENS = 8
 _WARM_UP = BenchPrompt(
     "warm-up", "chat", "en", "short", 1, _WARM_UP_TOKENS, (("user", "Count from one to ten."),)
@@ -37,7 +41,7 @@ class Plan:
     seed: int = 1
     """Of the order; the answers' seeds are the prompts' own."""
     budget_s: float | None = None
-    """No cell begins that would probably end later; None: all are measured."""
+    """No turn begins that would probably end later; None: all are measured."""
 
     def n_tokens(self, prompt: BenchPrompt) -> int:
         """The longest answer to `prompt`."""
@@ -55,48 +59,28 @@ class Cell:
     temperature: float
     prompt_tokens: int
     ttft_s: dict[str, float]
-    """By engine: time to the first token of a prompt of which nothing was resident."""
+    """By engine: time to the first token of a prompt of which nothing was resident, median."""
     turns: tuple[tuple[Run, ...], ...]
     """Each turn holds one run of every arm: its pairs are compared with each other. Later turns are
     without the arms of engines that remember."""
+    readings_s: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """What `ttft_s` is the median of, turn by turn."""
 
     def runs(self, arm: str) -> list[Run]:
         """The runs of one arm, a turn each."""
         return [run for turn in self.turns for run in turn if run.arm == arm]
 
-
-class Field:
-    """The engines that still run, and why others do not."""
-
-    def __init__(self, engines: Sequence[Engine]) -> None:
-        self._engines = list(engines)
-        self.failures: dict[str, str] = {}
-        """By engine."""
-
-    @property
-    def engines(self) -> tuple[Engine, ...]:
-        """Those that did not fail."""
-        return tuple(self._engines)
-
-    @property
-    def arms(self) -> dict[str, Engine]:
-        """Every arm that can run, and whose it is."""
-        return {arm: engine for engine in self._engines for arm in engine.arms}
-
-    @contextmanager
-    def awake(self, engine: Engine) -> Iterator[None]:
-        """The one engine that may use the machine; it is left out from now on if it fails."""
-        try:
-            engine.wake()
-            yield
-            engine.rest()
-        except EngineFailed as failure:
-            if engine.name == OURS:
-                raise
-            self.failures[engine.name] = failure.message
-            self._engines.remove(engine)
-            with suppress(EngineFailed):  # it may be dead, or still be busy with what it was asked
-                engine.rest()
+    def plus(self, turn: tuple[Run, ...], ttft_s: Mapping[str, float]) -> "Cell":
+        """With one more turn, and what each engine took to read before it."""
+        known = self.readings_s
+        more = {name: (*known.get(name, ()), s) for name, s in ttft_s.items()}
+        readings_s = {**known, **more}
+        return replace(
+            self,
+            ttft_s={name: median(found) for name, found in readings_s.items()},
+            turns=(*self.turns, turn),
+            readings_s=readings_s,
+        )
 
 
 def measure(
@@ -105,9 +89,11 @@ def measure(
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = perf_counter,
 ) -> Iterator[Cell]:
-    """Measure cell by cell, prompts and arms in an order drawn by `plan.seed`.
+    """Answer every prompt once with every arm, in an order drawn by `plan.seed`; then once more in
+    the reverse order of arms, and so on: whatever the time ends, each kind had its turn.
 
-    `tell` hears what runs now. The warm-up is dropped.
+    Yields a cell whenever a turn was added to it, with all that it has by then. `tell` hears what
+    runs now. The warm-up is dropped.
     """
     began_s = clock()
     random = Random(plan.seed)
@@ -115,65 +101,94 @@ def measure(
         tell(f"warming up {arm}")
         with engines.awake(engine):
             engine.answer(arm, Ask(_WARM_UP, Sampling(), _WARM_UP_TOKENS))
-    slowest_s = 0.0  # per character read or written
-    for prompt in mixed(plan.prompts, random):
-        size = prompt.n_chars + 4 * plan.n_tokens(prompt) * len(plan.temperatures)
-        cell_began_s = clock()
-        ends_s = cell_began_s - began_s + size * slowest_s
-        if plan.budget_s is not None and slowest_s and ends_s > plan.budget_s:
-            continue
-        ttft_s, n_tokens = _read(engines, prompt, tell)
-        for temperature in plan.temperatures:
-            turns = _turns(engines, plan, prompt, temperature, random, tell)
-            yield Cell(
-                prompt.name,
-                prompt.kind,
-                prompt.lang,
-                prompt.length,
-                temperature,
-                n_tokens,
-                ttft_s,
-                turns,
-            )
-        slowest_s = max(slowest_s, (clock() - cell_began_s) / size)
+    pace = _Pace(plan.budget_s, began_s, clock)
+    tasks = spread(plan.prompts, plan.temperatures, random)
+    orders = {task: abba(tuple(engines.arms), plan.n_rounds, random) for task in tasks}
+    cells: dict[Task, Cell] = {}
+    seen: set[str] = set()
+    for i in range(2 * plan.n_rounds):
+        # What had no time for one turn gets no later one.
+        for task in tasks if i == 0 else [t for t in cells if len(cells[t].turns) == i]:
+            size = task.prompt.n_chars + 4 * plan.n_tokens(task.prompt)
+            if not pace.has_time(size, is_first=i == 0):
+                continue
+            is_new = task.prompt.name not in seen
+            seen.add(task.prompt.name)
+            with pace.taken(size):
+                n_tokens, ttft_s = _read(engines, task.prompt, tell)
+                turn = _turn(engines, plan, task, orders[task][i], tell, is_new=is_new)
+            before = cells.get(task) or _empty(task, n_tokens)
+            cells[task] = before.plus(turn, ttft_s)
+            yield cells[task]
+
+
+@dataclass(slots=True)
+class _Pace:
+    """Whether there is time for another turn of all arms."""
+
+    budget_s: float | None
+    began_s: float
+    clock: Callable[[], float]
+    slowest_s: float = 0.0
+    """Per character read or written."""
+
+    def has_time(self, size: int, *, is_first: bool) -> bool:
+        """Whether so many characters end in time; first turns leave some of it to second ones."""
+        if self.budget_s is None or not self.slowest_s:
+            return True
+        ends_s = self.clock() - self.began_s + size * self.slowest_s
+        return ends_s <= self.budget_s * (_FIRST_TURNS if is_first else 1)
+
+    @contextmanager
+    def taken(self, size: int) -> Iterator[None]:
+        """Learn from a turn how long they take."""
+        began_s = self.clock()
+        yield
+        self.slowest_s = max(self.slowest_s, (self.clock() - began_s) / size)
+
+
+def _empty(task: Task, n_tokens: int) -> Cell:
+    prompt = task.prompt
+    return Cell(
+        prompt.name, prompt.kind, prompt.lang, prompt.length, task.temperature, n_tokens, {}, ()
+    )
 
 
 def _read(
     engines: Field, prompt: BenchPrompt, tell: Callable[[str], None]
-) -> tuple[dict[str, float], int]:
-    """Times to the first token by engine, and the prompt's tokens as edgespec counts them."""
-    ttft_s, n_tokens = {}, 0
+) -> tuple[int, dict[str, float]]:
+    """The prompt's tokens as edgespec counts them, and times to the first token by engine."""
+    ttft_s: dict[str, float] = {}
+    n_tokens = 0
     for engine in engines.engines:
         tell(f"{prompt.name}: {engine.name} reads the prompt")
         with engines.awake(engine):
             reading = engine.read(prompt)
             ttft_s[engine.name] = reading.ttft_s
             n_tokens = n_tokens or reading.n_tokens
-    return ttft_s, n_tokens
+    return n_tokens, ttft_s
 
 
-def _turns(
+def _turn(
     engines: Field,
     plan: Plan,
-    prompt: BenchPrompt,
-    temperature: float,
-    random: Random,
+    task: Task,
+    order: Sequence[str],
     tell: Callable[[str], None],
-) -> tuple[tuple[Run, ...], ...]:
-    ask = Ask(prompt, Sampling(temperature, seed=prompt.seed), plan.n_tokens(prompt))
-    turns = []
-    for i, turn in enumerate(abba(tuple(engines.arms), plan.n_rounds, random)):
-        runs = []
-        for arm in turn:
-            engine = engines.arms.get(arm)
-            if engine is None or (i and engine.remembers):
-                continue  # it failed a moment ago, or would quote itself
-            tell(f"{prompt.name} at temperature {temperature:g}: {arm}")
-            with engines.awake(engine):
-                runs.append(engine.answer(arm, ask))
-        turns.append(tuple(runs))
-    is_there = set(engines.arms)
-    return tuple(tuple(run for run in turn if run.arm in is_there) for turn in turns)
+    *,
+    is_new: bool,
+) -> tuple[Run, ...]:
+    prompt = task.prompt
+    ask = Ask(prompt, Sampling(task.temperature, seed=prompt.seed), plan.n_tokens(prompt))
+    runs = []
+    for arm in order:
+        engine = engines.arms.get(arm)
+        if engine is None or (engine.remembers and not is_new):
+            continue  # it failed a moment ago, or would quote itself
+        tell(f"{prompt.name} at temperature {task.temperature:g}: {arm}")
+        with engines.awake(engine):
+            runs.append(engine.answer(arm, ask))
+    return tuple(runs)
 
 
 def fitting(plan: Plan, needs: Callable[[BenchPrompt], int], n_ctx: int) -> Plan:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from edgespec.bench import tables
+from edgespec.bench.coverage import NO_TIME, coverage
 from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.result import Result
 from edgespec.bench.sampling import N_VOCAB, ChainCost
@@ -74,11 +75,13 @@ def about(result: Result) -> Iterator[str]:
     yield from _noise(result)
     longest = max(prompt.max_tokens for prompt in asked.prompts)
     yield (
-        f"up to {longest} tokens per answer, {2 * asked.n_rounds} answers per arm in turns, order "
-        f"drawn with seed {asked.seed}; took {result.seconds:.0f} s"
+        f"up to {longest} tokens per answer, at most {2 * asked.n_rounds} answers per arm and "
+        f"prompt in turns, order drawn with seed {asked.seed}; took {result.seconds:.0f} s"
     )
+    yield from coverage(result)
     for name, reason in result.left_out.items():
-        yield f"left out: {name}: {reason}"
+        if reason != NO_TIME:
+            yield f"left out: {name}: {reason}"
 
 
 def _noise(result: Result) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgespec.api.arms import translation_of
+from edgespec.api.arms import AUTO, branches_for, translation_of
 from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel
@@ -24,6 +24,7 @@ from edgespec.drafters.translation import SameVocab, Translation
 from edgespec.engine.binding import lib
 from edgespec.engine.session import LlamaSession
 from edgespec.hardware.cpu import features_of
+from edgespec.index.retrieve import Retriever
 
 
 class Rig:
@@ -48,7 +49,7 @@ class Rig:
             self._index = TemporaryIndex(documents, loaded.files.target, tokenize)
             loaded = replace(loaded, retriever=self._index.retriever)
         self._loaded = loaded
-        self.model = LoadedModel(loaded, "auto", costs.live())
+        self.model = LoadedModel(loaded, AUTO, costs.live())
         self._prompts: dict[str, Tokens] = {}
 
     @staticmethod
@@ -64,7 +65,7 @@ class Rig:
         """Load as `edgespec.load` does. Raises: as that."""
         said = placing or Placing()
         asked, workers = wishes(said, draft=draft)
-        files = find_files(target, draft, "auto", draft_vocab)
+        files = find_files(target, draft, AUTO, draft_vocab)
         loaded = load_pair(
             files,
             n_ctx=None,
@@ -73,12 +74,18 @@ class Rig:
             asked=asked,
             workers=workers,
             memory_bytes=said.get("memory_bytes"),
+            max_branches=branches_for(AUTO, files.target),
         )
         try:
             return Rig(loaded, progress, documents)
         except BaseException:
             loaded.close()
             raise
+
+    @property
+    def retriever(self) -> Retriever | None:
+        """Over the texts that drafts may come from; None without any."""
+        return self._loaded.retriever
 
     @property
     def target(self) -> LlamaSession:

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Protocol
 
 from edgespec.bench.engine import PLAIN, Ask, Run
-from edgespec.bench.measure import Field
+from edgespec.bench.field import Field
 from edgespec.bench.order import abba
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling

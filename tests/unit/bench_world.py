@@ -1,14 +1,15 @@
 """A benchmark without models: engines that decode by a script, and a clock that they move."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from edgespec.api.types import PlaceMemory
 from edgespec.bench.conditions import Conditions, Moment
 from edgespec.bench.engine import OURS, PLAIN, Ask, EngineFailed, Reading, Run
-from edgespec.bench.measure import Cell, Field, Plan, measure
+from edgespec.bench.field import Field
+from edgespec.bench.measure import Cell, Plan, measure
 from edgespec.bench.memory import Memory
 from edgespec.bench.peers.types import Build
 from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_seen
@@ -117,7 +118,16 @@ def _step(token: int) -> Step:
 
 
 def cells_of(engine: ScriptedEngine, plan: Plan) -> tuple[Cell, ...]:
-    return tuple(measure(Field([engine]), plan, clock=engine.clock))
+    return cells_of_all([engine], plan)
+
+
+def cells_of_all(engines: Sequence[ScriptedEngine], plan: Plan) -> tuple[Cell, ...]:
+    """Each cell as it is when its last turn was added."""
+    return finished(measure(Field(engines), plan, clock=engines[0].clock))
+
+
+def finished(grown: Iterable[Cell]) -> tuple[Cell, ...]:
+    return tuple({(cell.prompt, cell.temperature): cell for cell in grown}.values())
 
 
 def plan_of(*names: str, arms: tuple[str, ...] = ("suffix",), **shape: object) -> Plan:

@@ -1,13 +1,24 @@
 """Running the arms in turns, over engines that play a script."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from edgespec.bench.engine import PLAIN, EngineFailed
-from edgespec.bench.measure import Field, fitting, measure
-from edgespec.bench.order import abba, mixed
-from tests.unit.bench_world import FakeClock, ScriptedEngine, cells_of, plan_of
+from edgespec.bench.field import Field
+from edgespec.bench.measure import fitting, measure
+from edgespec.bench.order import abba, mixed, spread
+from edgespec.bench.suite import BenchPrompt
+from tests.unit.bench_world import (
+    FakeClock,
+    ScriptedEngine,
+    cells_of,
+    cells_of_all,
+    finished,
+    plan_of,
+    prompt,
+)
 
 
 def engine(**shape: object) -> ScriptedEngine:
@@ -37,6 +48,42 @@ def test_mixed_keeps_what_tells_most_among_the_first() -> None:
     assert order != list(range(10))
 
 
+def variants(*kinds: str, languages: tuple[str, ...] = ("en",)) -> list[BenchPrompt]:
+    return [
+        replace(prompt(f"{kind}-{length}-{lang}", kind=kind), lang=lang, length=length)
+        for length in ("short", "long")
+        for kind in kinds
+        for lang in languages
+    ]
+
+
+def test_spread_takes_one_of_each_kind_before_a_second_of_any() -> None:
+    tasks = spread(variants("a", "b", "c"), (0.0,), Random(1))
+
+    assert [{t.prompt.kind for t in tasks[i : i + 3]} for i in (0, 3)] == [{"a", "b", "c"}] * 2
+    assert [t.prompt.length for t in tasks] == ["short"] * 3 + ["long"] * 3
+
+
+def test_spread_reaches_every_language_and_temperature_among_the_first_of_each_kind() -> None:
+    kinds = tuple("abcdef")
+
+    tasks = spread(variants(*kinds, languages=("en", "es", "zh")), (0.0, 0.7), Random(1))
+
+    first = tasks[: len(kinds)]
+    assert {t.prompt.kind for t in first} == set(kinds)
+    assert {t.prompt.lang for t in first} == {"en", "es", "zh"}
+    assert {t.temperature for t in first} == {0.0, 0.7}
+    assert len(set(tasks)) == len(tasks) == 6 * 3 * 2 * 2
+
+
+def test_spread_takes_all_languages_of_a_kind_before_its_longer_prompts() -> None:
+    tasks = spread(variants("a", "b", languages=("en", "es", "zh")), (0.0, 0.7), Random(1))
+
+    assert {(t.prompt.kind, t.prompt.lang) for t in tasks[:6]} == {
+        (kind, lang) for kind in "ab" for lang in ("en", "es", "zh")
+    }
+
+
 def test_order_follows_the_seed() -> None:
     logs = []
     for seed in (5, 5, 6):
@@ -51,10 +98,9 @@ def test_measure_gives_each_turn_one_run_of_every_arm() -> None:
     cells = cells_of(engine(), plan_of("a", temperatures=(0.0, 0.7)))
 
     assert [(cell.prompt, cell.temperature) for cell in cells] == [("a", 0.0), ("a", 0.7)]
-    orders = [[run.arm for run in turn] for cell in cells for turn in cell.turns]
-    assert all(sorted(order) == ["none", "suffix"] for order in orders)
-    assert orders[0] == orders[1][::-1]
-    assert orders[2] == orders[3][::-1]
+    for forth, back in (cell.turns for cell in cells):
+        assert sorted(run.arm for run in forth) == ["none", "suffix"]
+        assert [run.arm for run in back] == [run.arm for run in forth][::-1]
 
 
 def test_measure_drops_the_warm_up() -> None:
@@ -80,7 +126,7 @@ def test_measure_wakes_one_engine_at_a_time() -> None:
         what, _, who = entry.partition(" ")
         awake = awake | {who} if what == "wake" else awake - {who} if what == "rest" else awake
         assert len(awake) <= 1
-    assert ours.log.count("wake peer:plain") == 1 + 1 + 2  # warm-up, prompt, two turns
+    assert ours.log.count("wake peer:plain") == 1 + 2 * 2  # warm-up, two turns and reading
 
 
 def test_measure_asks_all_arms_with_the_prompts_own_seed_and_length() -> None:
@@ -92,13 +138,28 @@ def test_measure_asks_all_arms_with_the_prompts_own_seed_and_length() -> None:
     assert asked == {"warm-up 0 8", "a 0 20"}
 
 
-def test_measure_begins_no_prompt_that_would_end_too_late() -> None:
+def test_measure_gives_every_prompt_a_turn_before_any_has_two() -> None:
     played = engine()
 
-    cells = cells_of(played, plan_of("a", "b", "c", "d", budget_s=12.0))
+    cells_of(played, plan_of("a", "b", "c"))
 
-    # A prompt takes 0.5 s to read and 2 x (1 + 0.8) s to answer.
-    assert len(cells) == 2
+    read = [entry.partition(" ")[2] for entry in played.log if entry.startswith("read")]
+    assert sorted(read[:3]) == ["a", "b", "c"]
+    assert read[3:] == read[:3]
+
+
+def test_measure_leaves_time_for_repeats_and_begins_no_turn_that_would_end_too_late() -> None:
+    cells = cells_of(engine(), plan_of("a", "b", "c", "d", budget_s=12.0))
+
+    # The warm-up takes 0.72 s, a turn 0.5 s to read and 1.8 s to answer: three fit two thirds.
+    assert [len(cell.turns) for cell in cells] == [2, 1, 1]
+
+
+def test_reading_is_measured_in_every_turn() -> None:
+    (cell,) = cells_of(engine(), plan_of("a"))
+
+    assert cell.readings_s == {"edgespec": (0.5, 0.5)}
+    assert cell.ttft_s == {"edgespec": 0.5}
 
 
 def test_measure_always_measures_one_prompt() -> None:
@@ -111,10 +172,11 @@ def test_failed_peer_is_left_out_and_the_others_go_on() -> None:
     peer = ScriptedEngine(clock, {"peer:plain": 0.06}, name="peer:plain", fails_at=2)
     field = Field([ours, peer])
 
-    cells = list(measure(field, plan_of("a", "b", arms=()), clock=clock))
+    cells = finished(measure(field, plan_of("a", "b", arms=()), clock=clock))
 
     assert field.failures == {"peer:plain": "peer:plain broke off"}
-    assert [len(turn) for cell in cells for turn in cell.turns] == [1, 1, 1, 1]
+    assert [[len(turn) for turn in cell.turns] for cell in cells] == [[2, 1], [1, 1]]
+    assert set(field.all_arms) == {PLAIN, "peer:plain"} > set(field.arms)
 
 
 def test_failed_peer_is_put_to_sleep_lest_it_disturb_the_others() -> None:
@@ -131,9 +193,12 @@ def test_engine_that_remembers_answers_each_prompt_once() -> None:
     ours = ScriptedEngine(clock, {PLAIN: 0.05})
     peer = ScriptedEngine(clock, {"peer:pool": 0.04}, name="peer:pool", remembers=True)
 
-    cells = list(measure(Field([ours, peer]), plan_of("a", "b", arms=()), clock=clock))
+    plan = plan_of("a", "b", arms=(), temperatures=(0.0, 1.0))
+    cells = cells_of_all([ours, peer], plan)
 
-    assert [[len(turn) for turn in cell.turns] for cell in cells] == [[2, 1], [2, 1]]
+    assert {cell.prompt for cell in cells if len(cell.turns[0]) == 2} == {"a", "b"}
+    assert sum(bool(cell.runs("peer:pool")) for cell in cells) == 2
+    assert all(len(turn) == 1 for cell in cells for turn in cell.turns[1:])
 
 
 def test_failure_of_our_own_is_not_passed_over() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from edgespec.bench.conditions import Conditions
+from edgespec.bench.coverage import NO_TIME
 from edgespec.bench.engine import PLAIN
 from edgespec.bench.markdown import document, readme_table
-from edgespec.bench.measure import Field, measure
 from edgespec.bench.report import divergence_line, lines
 from edgespec.bench.result import Result, load
 from edgespec.bench.score import Divergence
@@ -22,6 +22,7 @@ from tests.unit.bench_world import (
     FakeClock,
     ScriptedEngine,
     cells_of,
+    cells_of_all,
     plan_of,
     result_of,
 )
@@ -43,7 +44,7 @@ def with_peer(pace_s: float) -> Result:
         for name, s in (("other:plain", 0.04), ("other:fast", pace_s))
     ]
     plan = plan_of("a")
-    cells = tuple(measure(Field([ours, *peers]), plan, clock=clock))
+    cells = cells_of_all([ours, *peers], plan)
     return result_of(cells, plan, arms=(PLAIN, "suffix", "other:plain", "other:fast"))
 
 
@@ -77,6 +78,21 @@ def test_report_shows_every_figure_that_was_asked_for() -> None:
     assert "this machine reports no energy" in text
     assert "several readers at once" in text
     assert "CPU          300.0          290.0       -3.3%" in text
+
+
+def test_report_says_what_it_had_time_for_and_how_long_all_would_take() -> None:
+    engine = ScriptedEngine(FakeClock(), {PLAIN: 0.05, "suffix": 0.04})
+    plan = plan_of("a", "b", "c", "d", budget_s=12.0)
+    found = replace(result_of(cells_of(engine, plan), plan), left_out={"d": NO_TIME, "x": "gone"})
+
+    text = "\n".join(lines(found))
+
+    assert "1 of 1 kinds, 1 of 1 languages, 1 of 1 temperatures, 3 of 4 prompts" in text
+    assert "3 cells (a prompt at a temperature), 1 of them more than once" in text
+    assert "reached: chat (en)" in text
+    assert "4 of 8 turns fitted the time; --minutes 3 would fit all" in text
+    assert "left out: x: gone" in text
+    assert "left out: d" not in text
 
 
 def test_report_names_the_drafter_in_force_and_why() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from edgespec.bench.engine import PLAIN, EngineFailed
-from edgespec.bench.measure import Field
+from edgespec.bench.field import Field
 from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
 from tests.unit.bench_world import FakeClock, ScriptedEngine, prompt
 

@@ -1,0 +1,38 @@
+"""What a benchmark had time for, of what was asked."""
+
+from collections.abc import Iterator
+from math import ceil
+
+from edgespec.bench.result import Result
+
+NO_TIME = "no time was left"
+"""Why a prompt was left out; told in sum, since they may be many."""
+
+
+def coverage(result: Result) -> Iterator[str]:
+    """Kinds, languages and temperatures that were reached, and how long all would take."""
+    asked, cells = result.asked, result.cells
+    parts = [
+        _share("kinds", {c.kind for c in cells}, {p.kind for p in asked.prompts}),
+        _share("languages", {c.lang for c in cells}, {p.lang for p in asked.prompts}),
+        _share("temperatures", {c.temperature for c in cells}, set(asked.temperatures)),
+        _share("prompts", {c.prompt for c in cells}, {p.name for p in asked.prompts}),
+    ]
+    n_repeated = sum(len(cell.turns) > 1 for cell in cells)
+    yield (
+        f"measured {', '.join(parts)}; {len(cells)} cells (a prompt at a temperature), "
+        f"{n_repeated} of them more than once"
+    )
+    by_kind: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        by_kind.setdefault(cell.kind, {})[cell.lang] = None
+    yield "reached: " + ", ".join(f"{kind} ({' '.join(by_kind[kind])})" for kind in by_kind)
+    n_turns = sum(len(cell.turns) for cell in cells)
+    n_wanted = 2 * asked.n_rounds * len(asked.prompts) * len(asked.temperatures)
+    if n_turns < n_wanted:
+        minutes = ceil(result.seconds / 60 * n_wanted / n_turns)
+        yield f"{n_turns} of {n_wanted} turns fitted the time; --minutes {minutes} would fit all"
+
+
+def _share(what: str, reached: set[str] | set[float], wanted: set[str] | set[float]) -> str:
+    return f"{len(reached)} of {len(wanted)} {what}"
