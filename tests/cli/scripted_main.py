@@ -10,23 +10,20 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import main
 from edgespec.errors import DoesNotFit
-from tests.scripted import Script, ScriptedLM
+
+if TYPE_CHECKING:
+    from tests.scripted import ScriptedLM
 
 # Started in the background by a shell without jobs, a process ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-_hold_at = os.environ.get("SCRIPT_HOLD_AT")
-_script = Script(
-    os.environ.get("SCRIPT_TEXT", ""),
-    os.environ.get("SCRIPT_REASONING", ""),
-    hold_at=int(_hold_at) if _hold_at else None,
-)
 
 
-def _load(*_: object, progress: Callable[[str, float], None], **__: object) -> ScriptedLM:
+def _load(*_: object, progress: Callable[[str, float], None], **__: object) -> "ScriptedLM":
     how = os.environ.get("SCRIPT_LOAD")
     if how:
         progress("loading m", 0.4)
@@ -34,7 +31,19 @@ def _load(*_: object, progress: Callable[[str, float], None], **__: object) -> S
         raise DoesNotFit("memory is short")
     if how == "hold":
         threading.Event().wait()
-    return ScriptedLM([_script])
+    return _scripted()
+
+
+def _scripted() -> "ScriptedLM":
+    from tests.scripted import Script, ScriptedLM  # late: what a first paint costs is measured
+
+    hold_at = os.environ.get("SCRIPT_HOLD_AT")
+    script = Script(
+        os.environ.get("SCRIPT_TEXT", ""),
+        os.environ.get("SCRIPT_REASONING", ""),
+        hold_at=int(hold_at) if hold_at else None,
+    )
+    return ScriptedLM([script])
 
 
 if _last_words := os.environ.get("SCRIPT_AT_EXIT"):
