@@ -9,7 +9,10 @@ from edgespec.core import Drafter
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find, names
 from edgespec.drafters.translation import SharedVocab, Translation
 from edgespec.errors import UsageError
+from edgespec.gguf.header import GgufHeader
+from edgespec.plan.sizes import sizes_of
 
+AUTO = "auto"
 _log = logging.getLogger(__name__)
 
 
@@ -29,6 +32,17 @@ def usable_names(
         return all(is_there or not getattr(drafter, need, False) for need, is_there in has.items())
 
     return tuple(filter(is_usable, names()))
+
+
+def branches_for(drafter: str, target: GgufHeader) -> int:
+    """Ways that the target's passes are to go beside the trunk: what this drafter needs, for
+    "auto" what any needs. There not where some layers see a window only: with branches they would
+    have to keep the whole context."""
+    if drafter != AUTO:
+        return getattr(find(drafter), "needs_branches", 0)
+    if any(layer.window for layer in sizes_of(target, "").layers):
+        return 0
+    return max(getattr(find(name), "needs_branches", 0) for name in DRAFTERS)
 
 
 def built_drafters(

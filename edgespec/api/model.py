@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Unpack, get_args
 
 from edgespec.api.answer import Answer, Engine
-from edgespec.api.arms import built_drafters, translation_of, usable_names
+from edgespec.api.arms import branches_for, built_drafters, translation_of, usable_names
 from edgespec.api.drafting import AUTO, Drafting
 from edgespec.api.files import find_files
 from edgespec.api.levels import Tiers, levels_of
@@ -29,7 +29,7 @@ from edgespec.api.wishes import wishes
 from edgespec.api.worker import Worker
 from edgespec.control.costs import Costs
 from edgespec.control.plain_speed import PlainSpeed
-from edgespec.drafters import DrafterInputs, create, find
+from edgespec.drafters import DrafterInputs, create
 from edgespec.engine import heap
 from edgespec.errors import Busy, Closed, Interrupted, UsageError
 from edgespec.events import Reply
@@ -74,7 +74,7 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         asked=asked,
         workers=workers,
         memory_bytes=loading.get("memory_bytes"),
-        max_branches=getattr(find(drafter), "needs_branches", 0) if drafter != AUTO else 0,
+        max_branches=branches_for(drafter, files.target),
     )
     try:
         hear = partial(tell, PHASE)

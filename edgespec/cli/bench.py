@@ -96,7 +96,8 @@ class _Flags:
 @click.option("--markdown", type=_OUT, metavar="FILE", help="The report as Markdown.")
 @click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Plots as SVG and PNG.")
 @click.option("--record", type=_OUT, metavar="FILE",
-              help="Instead: write what every drafter would have proposed.")  # fmt: skip
+              help="Instead: write what every drafter would have proposed. "
+              "With --drafters lookahead its windows are run, which takes long.")  # fmt: skip
 @click.option("--with-text", is_flag=True, help="Record the tokens too; else no text is kept.")
 @click.option("--replay", type=_IN, metavar="FILE",
               help="Instead: compare policies on a recording; needs no model.")  # fmt: skip
@@ -149,6 +150,9 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
 
 def _replay(screen: "Screen", file: Path) -> int:
     """Compare policies on a recording."""
+    from edgespec.replay.branches import brought, tokens_per_step
+    from edgespec.replay.branches import lines as lines_of_branches
+    from edgespec.replay.curves import ELSEWHERE
     from edgespec.replay.overhead import overhead
     from edgespec.replay.table import compare, lines
     from edgespec.replay.trace import read
@@ -157,6 +161,15 @@ def _replay(screen: "Screen", file: Path) -> int:
     result = compare(recording.traces, recording.costs, screen.status)
     for line in lines(result):
         screen.line(line)
+    if all(trace.trees for trace in recording.traces):
+        found = []
+        for name, costs in {"here": recording.costs, **ELSEWHERE}.items():
+            screen.status(f"replaying with the curve of {name}")
+            found.append(brought(name, recording.traces, costs))
+        screen.line("")
+        for line in lines_of_branches(found, tokens_per_step(recording.traces)):
+            screen.line(line)
+        screen.line("")
     took = overhead(recording.traces, recording.costs)
     screen.line(
         f"the controller itself takes {took.median_s * 1e6:.0f} us per step in the median, "
@@ -180,6 +193,7 @@ def _record(
         progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
         tell=screen.status,
         with_tokens=flags.with_text,
+        with_windows="lookahead" in _names(flags.arms),
     )
     write(recording, file)
     recorded = {trace.prompt for trace in recording.traces}

@@ -45,7 +45,7 @@ class Shape:
 
 
 SHAPES = (Shape(3, 3, 1), Shape(4, 3, 3), Shape(6, 4, 4))
-"""Passes of 8, 15 and 30 rows: each fills a step of the usual cost curves."""
+"""Passes of 8, 14 and 30 rows: each fills a step of the usual cost curves."""
 MOST_GRAMS = max(shape.n_grams for shape in SHAPES)
 MOST_BRANCHES = max(shape.n_branches for shape in SHAPES)
 _WORTH = 1.5
@@ -60,6 +60,27 @@ _AT_BEST = (0.7, 0.9, 1.5)
 
 def _first_bucket(shape: int) -> int:
     return _LONGEST + sum(s.n - 1 for s in SHAPES[:shape])
+
+
+def window_offers(most: int, rates: Sequence[float]) -> Iterator[Offer]:
+    """What each shape of at most `most` nodes promises, by the rates of lookahead's buckets."""
+    for i, shape in enumerate(SHAPES):
+        if shape.n_nodes <= most:
+            first, survives, tokens = _first_bucket(i), 1.0, 0.0
+            for rate in rates[first : first + shape.n - 1]:
+                survives *= rate
+                tokens += survives
+            yield Offer(shape.n_nodes, tokens)
+
+
+def window_buckets(n_nodes: int, depth: int) -> Sequence[int]:
+    """Buckets of the first `depth` tokens of a way through the shape with so many nodes; none
+    where no shape has so many."""
+    for i, shape in enumerate(SHAPES):
+        if shape.n_nodes == n_nodes:
+            first = _first_bucket(i)
+            return range(first, first + min(depth, shape.n - 1))
+    return ()
 
 
 def shape_for(costs: RowCosts) -> Shape | None:
@@ -89,7 +110,11 @@ class LookaheadDrafter:
     )
     best = tuple(Offer(s.n_nodes, n) for s, n in zip(SHAPES, _AT_BEST, strict=True))
 
-    def __init__(self, inputs: DrafterInputs, shape: Shape | None = None) -> None:
+    def __init__(
+        self, inputs: DrafterInputs, shape: Shape | None = None, *, from_text: bool = False
+    ) -> None:
+        """`from_text`: the pool speaks before a window was run."""
+        self._from_text = from_text
         self._costs = inputs.costs
         self._shape = shape
         self._is_eog = inputs.is_eog
@@ -129,7 +154,7 @@ class LookaheadDrafter:
     def outlook(self, context: Tokens, heard: Heard) -> Iterator[int]:
         """The buckets of the pool's chain; nothing before a window was run, since retrieval from
         the text itself does better. See `arms.Free`."""
-        if not self._window:
+        if not (self._window or self._from_text):
             return iter(())
         n = len(self._read)
         if len(context) > n and np.array_equal(context[:n], self._read):
@@ -143,21 +168,11 @@ class LookaheadDrafter:
 
     def offers(self, context: Tokens, most: int, rates: Rates, heard: Heard) -> Iterator[Offer]:
         """Every shape that is small enough, by how far its ways came true; see `arms.Branching`."""
-        for i, shape in enumerate(SHAPES):
-            if shape.n_nodes <= most:
-                first, survives, tokens = _first_bucket(i), 1.0, 0.0
-                for rate in rates[self.name][first : first + shape.n - 1]:
-                    survives *= rate
-                    tokens += survives
-                yield Offer(shape.n_nodes, tokens)
+        return window_offers(most, rates[self.name])
 
     def way(self, n_nodes: int, depth: int) -> Sequence[int]:
         """The shape's buckets; none for the pool's chain, which is heard of."""
-        for i, shape in enumerate(SHAPES):
-            if shape.n_nodes == n_nodes:
-                first = _first_bucket(i)
-                return range(first, first + min(depth, shape.n - 1))
-        return ()
+        return window_buckets(n_nodes, depth)
 
     def learn(self, context: Tokens, logits: Logits) -> None:
         """Lengthen every column by what the target said after it."""

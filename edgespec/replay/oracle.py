@@ -5,6 +5,7 @@ programming from the answer's end.
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from edgespec.control.costs import LONGEST, Measured
 from edgespec.replay.trace import PaidTrace, Trace
@@ -14,10 +15,17 @@ def best_s(trace: Trace, costs: Measured) -> float:
     """Least time for the answer.
 
     A draft model must have read the prompt once before its first draft; it reads what was
-    committed meanwhile for nothing (which only makes the clairvoyant faster).
+    committed meanwhile for nothing, and of a tree or a window only the right way takes rows
+    (which only makes the clairvoyant faster).
     """
     pass_s = [0.0, *(costs.target.of(n) for n in range(1, LONGEST + 2))]
     free = [[p.accepted for p in proposals] for proposals in trace.free.values()]
+    if trace.trees or trace.windows:
+        free += [[max(grown.accepted, default=0) for grown in trace.trees]] if trace.trees else []
+        free += [list(right) for right in trace.windows.values()]
+        # More rows may take less time: a tree that was right may have had some to spare.
+        pass_s = [0.0, *accumulate(reversed(pass_s[1:]), min)]
+        pass_s[1:] = reversed(pass_s[1:])
     cold = _least(trace.n_tokens, free, [], pass_s, 0.0)
     if not trace.paid or costs.draft_s is None or costs.read_s is None:
         return cold[0]

@@ -7,10 +7,11 @@ import numpy as np
 
 from edgespec.control.costs import LONGEST, Measured
 from edgespec.core import Choice, Controller, Draft, Sampler, Steering, Tokens
+from edgespec.drafters import find
 from edgespec.drafters.arms import Bucket, Heard
 from edgespec.drafters.model import ModelDrafter, bucket_of
-from edgespec.drafters.suffix import SuffixDrafter
 from edgespec.events import Step
+from edgespec.replay.branching import TracedTree, TracedWindow
 from edgespec.replay.trace import PaidTrace, Proposal, Trace
 
 
@@ -96,21 +97,43 @@ class TracedPaid:
         return drafted, accepted, passes
 
 
+TracedArm = TracedFree | TracedPaid | TracedTree | TracedWindow
+
+
 @dataclass(frozen=True, slots=True)
 class Arms:
     """The drafters of one trace, as a controller sees them."""
 
     free: tuple[TracedFree, ...]
     paid: tuple[TracedPaid, ...]
+    branching: tuple[TracedTree | TracedWindow, ...]
 
     @staticmethod
     def of(trace: Trace) -> "Arms":
         """All that were recorded."""
-        buckets = {SuffixDrafter.name: SuffixDrafter.buckets}
+        branching: list[TracedTree | TracedWindow] = []
+        if trace.trees:
+            branching.append(TracedTree(trace))
+        if trace.windows:
+            branching.append(TracedWindow(trace))
         return Arms(
-            tuple(TracedFree(name, buckets[name], trace) for name in trace.free),
+            tuple(TracedFree(name, _buckets(name), trace) for name in trace.free),
             tuple(TracedPaid(name, trace) for name in trace.paid),
+            tuple(branching),
         )
+
+    def chosen(self, choice: Choice) -> "TracedArm | None":
+        """The drafter that is meant; None: plain decoding."""
+        for tree in self.branching:
+            if tree.name == choice.drafter and tree.is_meant(choice.k):
+                return tree
+        others: tuple[TracedFree | TracedPaid, ...] = (*self.free, *self.paid)
+        return next((arm for arm in others if arm.name == choice.drafter), None)
+
+
+def _buckets(drafter: str) -> Sequence[Bucket]:
+    buckets: Sequence[Bucket] = find(drafter).buckets  # type: ignore[attr-defined]
+    return buckets
 
 
 Policy = Callable[[Arms, Measured], Controller]
@@ -137,8 +160,6 @@ def play(trace: Trace, policy: Policy, costs: Measured) -> list[Step]:
     """
     arms = Arms.of(trace)
     controller = policy(arms, costs)
-    by_name: dict[str, TracedFree | TracedPaid] = {arm.name: arm for arm in arms.free}
-    by_name |= {arm.name: arm for arm in arms.paid}
     steps: list[Step] = []
     at = trace.prompt_tokens
     end = at + trace.n_tokens
@@ -146,7 +167,7 @@ def play(trace: Trace, policy: Policy, costs: Measured) -> list[Step]:
     while at < end:
         budget = min(end - at - 1, LONGEST)
         choice = controller.choose(context[:at], budget)
-        step = _step(choice, by_name.get(choice.drafter), at, budget, costs)
+        step = _step(choice, arms.chosen(choice), at, budget, costs)
         controller.observe(step)
         steps.append(step)
         at += len(step.tokens)
@@ -154,14 +175,22 @@ def play(trace: Trace, policy: Policy, costs: Measured) -> list[Step]:
 
 
 def _step(
-    choice: Choice, arm: TracedFree | TracedPaid | None, at: int, budget: int, costs: Measured
+    choice: Choice,
+    arm: TracedArm | None,
+    at: int,
+    budget: int,
+    costs: Measured,
 ) -> Step:
     drafted = accepted = 0
+    rows = None
     draft_s = 0.0
     if isinstance(arm, TracedFree):
         proposal = arm.at(at)
         drafted = min(choice.k, budget, len(proposal.buckets))
         accepted = min(drafted, proposal.accepted)
+    elif isinstance(arm, TracedTree | TracedWindow):
+        accepted = min(arm.accepted(at, choice.k), budget)
+        drafted, rows = max(accepted, 1), choice.k + 1
     elif arm is not None:
         assert costs.draft_s is not None, "a draft model has costs"
         assert costs.read_s is not None, "a draft model has costs"
@@ -175,14 +204,15 @@ def _step(
             drafted, accepted, passes = arm.drafted(at, k, choice.steering or _On())
             draft_s = passes * costs.draft_s + unread * costs.read_s
             arm.n_read = at + min(accepted, max(drafted - 1, 0))
-    pass_s = costs.target.of(drafted + 1)
+    rows = drafted + 1 if rows is None else rows
+    pass_s = costs.target.of(rows)
     return Step(
         drafter=choice.drafter,
         draft=(0,) * drafted,
         tokens=(0,) * (accepted + 1),
         accepted=accepted,
         discarded=0,
-        rows=drafted + 1,
+        rows=rows,
         draft_s=draft_s,
         target_s=pass_s,
         verify_s=0.0,

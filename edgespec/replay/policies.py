@@ -11,6 +11,7 @@ from edgespec.control.costs import LONGEST, Measured
 from edgespec.control.fixed import Fixed
 from edgespec.control.log import Log
 from edgespec.core import Choice, Controller, Tokens
+from edgespec.drafters.lookahead import LookaheadDrafter
 from edgespec.events import Step
 from edgespec.replay.play import Arms, Policy
 from edgespec.replay.trace import Trace
@@ -123,8 +124,11 @@ def auto(arms: Arms, costs: Measured) -> Controller:
     live = costs.live()
     usual = {arm.name: Usual(arm.buckets) for arm in arms.free}
     usual |= {arm.name: Usual(arm.buckets) for arm in arms.paid}
+    usual |= {arm.name: Usual(arm.buckets) for arm in arms.branching}
     paid = arms.paid if costs.draft_s is not None else ()
-    return Auto(arms.free, paid, live, usual, Log("auto", None, live))
+    # Of lookahead's pool the controller asks only what a window has found.
+    free = [arm for arm in arms.free if arm.name != LookaheadDrafter.name]
+    return Auto(free, paid, live, usual, Log("auto", None, live), branching=arms.branching)
 
 
 def plain(arms: Arms, costs: Measured) -> Controller:

@@ -8,6 +8,7 @@ confidence.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -19,9 +20,14 @@ from edgespec.control.costs import LONGEST
 from edgespec.core import Dist, Sampling, Tokens
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find
 from edgespec.drafters.arms import Free
+from edgespec.drafters.lookahead import LookaheadDrafter
 from edgespec.drafters.model import ModelDrafter, top_probability
+from edgespec.drafters.tree import TreeDrafter
+from edgespec.drafters.ways import n_common
 from edgespec.errors import UsageError
+from edgespec.replay.grown import Grown
 from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace
+from edgespec.replay.windows import windows
 from edgespec.sampling.sampler import RequestSampler
 
 _ASTRAY = 5
@@ -36,13 +42,17 @@ def record(
     progress: Callable[[str, float], None],
     tell: Callable[[str], None],
     with_tokens: bool = False,
+    with_windows: bool = False,
 ) -> Recording:
     """Record every prompt of the plan that fits the context, at every temperature.
 
+    `with_windows`: also run lookahead's windows beside the answers, which takes three passes of
+    up to 30 rows for each step.
     Raises: as loading does; `ContextOverflow` when no prompt fits.
     """
     rig = wish.load(progress)
     try:
+        inputs = DrafterInputs(rig.target.n_vocab, rig.is_eog, retriever=rig.retriever)
         traces = []
         for prompt in within_context(rig, plan).prompts:
             tokens = rig.tokens_of(prompt)
@@ -50,15 +60,21 @@ def record(
                 tell(f"recording {prompt.name} at temperature {temperature:g}")
                 walk = _Walk(rig, temperature)
                 answer, paid = walk.answer(tokens, plan.n_tokens(prompt))
+                found = {}
+                if with_windows:
+                    tell(f"running lookahead's windows beside {prompt.name}")
+                    found = windows(rig.target, tokens, answer, rig.is_eog)
                 traces.append(
                     Trace(
                         prompt.name,
                         temperature,
                         len(tokens),
                         len(answer),
-                        proposals(tokens, answer, rig.is_eog, rig.target.n_vocab),
+                        proposals(tokens, answer, inputs),
                         paid,
                         (*tokens.tolist(), *answer) if with_tokens else None,
+                        trees(tokens, answer, inputs),
+                        found,
                     )
                 )
         about = rig.model.description
@@ -68,13 +84,15 @@ def record(
 
 
 def proposals(
-    prompt: Tokens, answer: Sequence[int], is_eog: Callable[[int], bool], n_vocab: int
+    prompt: Tokens, answer: Sequence[int], inputs: DrafterInputs
 ) -> dict[str, tuple[Proposal, ...]]:
-    """What every drafter that costs no pass would have proposed, for each position."""
+    """What every drafter that costs no pass would have proposed, for each position.
+
+    Lookahead's pool knows what a text tells it: no window was run.
+    """
     found = {}
-    inputs = DrafterInputs(n_vocab, is_eog)
     whole = np.array([*prompt, *answer], np.int32)
-    sampler = RequestSampler(Sampling(), n_vocab)
+    sampler = RequestSampler(Sampling(), inputs.n_vocab)
     for name in DRAFTERS:
         drafter = _built(name, inputs)
         if drafter is None:
@@ -83,14 +101,28 @@ def proposals(
         for at in range(len(answer)):
             context = whole[: len(prompt) + at]
             buckets = tuple(islice(drafter.outlook(context, _unheard), LONGEST))
-            draft = drafter.draft(context, LONGEST, sampler).tokens
-            proposed.append(Proposal(buckets, _common(draft, answer[at:])))
+            draft = drafter.draft(context, len(buckets), sampler).tokens
+            proposed.append(Proposal(buckets, n_common(draft, answer[at:])))
         found[name] = tuple(proposed)
     return found
 
 
+def trees(prompt: Tokens, answer: Sequence[int], inputs: DrafterInputs) -> tuple[Grown, ...]:
+    """The ways that the tree drafter would have found, for each position."""
+    drafter = TreeDrafter(inputs)
+    whole = np.array([*prompt, *answer], np.int32)
+    grown = []
+    for at in range(len(answer)):
+        ways = drafter.ways(whole[: len(prompt) + at], _unheard)
+        accepted = tuple(n_common(way.tokens, answer[at:]) for way in ways)
+        grown.append(Grown(tuple(replace(way, tokens=()) for way in ways), accepted))
+    return tuple(grown)
+
+
 def _built(name: str, inputs: DrafterInputs) -> Free | None:
-    """The drafter, if it costs no pass and needs nothing but the text."""
+    """The drafter, if it costs no pass and needs nothing but the text and an index."""
+    if name == LookaheadDrafter.name:
+        return LookaheadDrafter(inputs, from_text=True)
     if not hasattr(find(name), "outlook"):
         return None
     try:
@@ -175,12 +207,6 @@ class _Walk:
             sure.append(confidence)
             token = self._sampler.draw_draft(q, len(context))
         return tuple(sure)
-
-
-def _common(draft: Sequence[int], answer: Sequence[int]) -> int:
-    pairs = enumerate(zip(draft, answer, strict=False))
-    differs = (i for i, (mine, theirs) in pairs if mine != theirs)
-    return next(differs, min(len(draft), len(answer)))
 
 
 def _unheard(bucket: int, is_hit: bool) -> None:

@@ -6,15 +6,14 @@ One file holds many traces and the costs of the machine that recorded them.
 import gzip
 import json
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from edgespec.control.costs import Measured
 from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
+from edgespec.replay.grown import Grown, from_json, runs, to_json, unrolled
 
 VERSION = 1
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zlib.error)
@@ -57,6 +56,11 @@ class Trace:
     paid: dict[str, PaidTrace]
     tokens: tuple[int, ...] | None = None
     """Prompt and answer, where they were asked to be kept."""
+    trees: tuple[Grown, ...] = ()
+    """What the tree drafter would have drafted, for every position; empty: not recorded."""
+    windows: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """By nodes of lookahead's shapes: tokens that its ways had right at each position; empty: no
+    window was run."""
 
     @property
     def name(self) -> str:
@@ -133,7 +137,7 @@ def _trace_to_json(trace: Trace) -> dict[str, Any]:
         "prompt_tokens": trace.prompt_tokens,
         "n_tokens": trace.n_tokens,
         "free": {
-            name: [[p.accepted, *_runs(p.buckets)] for p in proposals]
+            name: [[p.accepted, *runs(p.buckets)] for p in proposals]
             for name, proposals in trace.free.items()
         },
         "paid": {
@@ -147,6 +151,10 @@ def _trace_to_json(trace: Trace) -> dict[str, Any]:
     }
     if trace.tokens is not None:
         out["tokens"] = trace.tokens
+    if trace.trees:
+        out["trees"] = [to_json(grown) for grown in trace.trees]
+    if trace.windows:
+        out["windows"] = {str(n): right for n, right in trace.windows.items()}
     return out
 
 
@@ -158,7 +166,7 @@ def _trace_from_json(found: dict[str, Any]) -> Trace:
         prompt_tokens=found["prompt_tokens"],
         n_tokens=found["n_tokens"],
         free={
-            name: tuple(Proposal(_unrolled(p[1:]), p[0]) for p in proposals)
+            name: tuple(Proposal(unrolled(p[1:]), p[0]) for p in proposals)
             for name, proposals in found["free"].items()
         },
         paid={
@@ -170,14 +178,6 @@ def _trace_from_json(found: dict[str, Any]) -> Trace:
             for name, paid in found["paid"].items()
         },
         tokens=None if tokens is None else tuple(tokens),
+        trees=tuple(from_json(grown) for grown in found.get("trees", ())),
+        windows={int(n): tuple(right) for n, right in found.get("windows", {}).items()},
     )
-
-
-def _runs(buckets: Sequence[int]) -> list[int]:
-    """Equal neighbours as bucket and count, one after the other."""
-    return [x for bucket, same in groupby(buckets) for x in (bucket, len(list(same)))]
-
-
-def _unrolled(runs: Sequence[int]) -> tuple[int, ...]:
-    pairs = zip(runs[::2], runs[1::2], strict=True)
-    return tuple(bucket for bucket, n in pairs for _ in range(n))

@@ -136,9 +136,29 @@ def test_recording_of_all_drafters_is_replayed_without_a_model(gguf: str, tmp_pa
     # Target and draft model are the same: every token is accepted, at any temperature.
     for trace in (greedy, sampled):
         assert trace.paid["model"].accepted == (True,) * trace.n_tokens
-        assert len(trace.free["suffix"]) == trace.n_tokens > 0
+        assert len(trace.free["suffix"]) == len(trace.trees) == trace.n_tokens > 0
+        assert trace.windows == {}
     assert "auto reaches" in replayed.stdout
+    assert "no window was run" in replayed.stdout
     assert "the controller itself takes" in replayed.stdout
+
+
+def test_windows_are_run_beside_a_recording_where_lookahead_is_named(
+    gguf: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "kept.json.gz"
+
+    recorded = run(
+        "-t", gguf, "--draft", "off", "--suite", "chat,short", "-n", "6", "--temp", "0",
+        "--drafters", "lookahead", "--record", str(file),
+    )  # fmt: skip
+    replayed = run("--replay", str(file))
+
+    assert recorded.exit_code == 0, recorded.stderr
+    (trace,) = read(file).traces
+    assert set(trace.windows) == {7, 13, 29}
+    assert all(len(right) == trace.n_tokens for right in trace.windows.values())
+    assert "a window of 7 at every step: " in replayed.stdout
 
 
 def test_recording_leaves_out_prompts_that_do_not_fit(tmp_path: Path) -> None:

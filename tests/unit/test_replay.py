@@ -15,6 +15,7 @@ from edgespec.control.costs import LONGEST, Measured
 from edgespec.control.ledger import SHARE, Ledger
 from edgespec.costs import PassCosts
 from edgespec.events import Step
+from edgespec.replay.curves import AMX, CUDA, METAL
 from edgespec.replay.oracle import best_s
 from edgespec.replay.overhead import overhead
 from edgespec.replay.play import play, total_s
@@ -24,8 +25,7 @@ from edgespec.replay.trace import PaidTrace, Proposal, Trace, read
 
 TRACES = read(Path(__file__).parents[1] / "data" / "traces" / "qwen.json.gz").traces
 
-# Milliseconds of the 1.5B model's passes and the 0.5B's tokens, measured on two machines: 2 cores
-# with AVX2, and 2 cores with AMX.
+# Milliseconds of the 1.5B model's passes and the 0.5B's tokens, measured on 2 cores with AVX2.
 AVX2 = Measured(
     PassCosts(
         (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
@@ -33,26 +33,6 @@ AVX2 = Measured(
     ),
     draft_s=23.1,
     read_s=4.5,
-)
-AMX = Measured(
-    PassCosts(
-        (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32),
-        (84, 106, 137, 115, 142, 180, 238, 234, 267, 253, 306, 388, 443),
-    ),
-    draft_s=42.0,
-    read_s=5.5,
-)
-# In plain steps, after published measurements of one card each: vector kernels up to 8 rows, then
-# a cliff (CUDA, quantised); dear small batches, then nearly flat (Metal).
-CUDA = Measured(
-    PassCosts((1, 2, 4, 8, 9, 16, 32, 64), (1, 1.07, 1.28, 1.72, 3.88, 3.95, 4.3, 5.2)),
-    draft_s=0.12,
-    read_s=0.002,
-)
-METAL = Measured(
-    PassCosts((1, 2, 4, 8, 9, 16, 17, 32, 64), (1, 1.6, 2.9, 5.4, 4.6, 4.8, 4.83, 5.6, 8.0)),
-    draft_s=0.12,
-    read_s=0.005,
 )
 MEASURED = {"AVX2": AVX2, "AMX": AMX}
 CURVES = {**MEASURED, "CUDA": CUDA, "METAL": METAL}

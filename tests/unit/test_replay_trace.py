@@ -6,9 +6,13 @@ import pytest
 
 from edgespec.control.costs import Measured
 from edgespec.costs import PassCosts
+from edgespec.drafters import DrafterInputs
+from edgespec.drafters.ways import Way
 from edgespec.errors import UsageError
-from edgespec.replay.record import proposals
+from edgespec.replay.grown import Grown
+from edgespec.replay.record import proposals, trees
 from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace, read, write
+from tests.fakes import ListRetriever
 
 TRACE = Trace(
     prompt="chat-short",
@@ -18,6 +22,7 @@ TRACE = Trace(
     free={"suffix": (Proposal((3, 3, 7), 2), Proposal((), 0))},
     paid={"model": PaidTrace((True, False), (0.9, 0.4), {1: (0.3, 0.2)})},
 )
+INPUTS = DrafterInputs(10, lambda token: False, max_branches=4)
 RECORDING = Recording(
     "target", "draft", Measured(PassCosts((1, 4), (0.1, 0.2)), 0.05, 0.001), (TRACE,)
 )
@@ -70,7 +75,50 @@ def test_recording_without_an_answer_is_refused(tmp_path: Path) -> None:
 def test_proposals_are_what_a_drafter_would_have_said_and_what_came_true() -> None:
     prompt = np.array([1, 2, 3, 4, 9, 1], np.int32)
 
-    found = proposals(prompt, [2, 3, 7], lambda token: False, n_vocab=10)
+    found = proposals(prompt, [2, 3, 7], INPUTS)
 
     assert [p.accepted for p in found["suffix"]] == [2, 1, 0]
     assert all(p.buckets for p in found["suffix"])
+
+
+def test_every_drafter_without_a_model_is_recorded() -> None:
+    prompt = np.array([1, 2, 3, 4, 9, 1], np.int32)
+    alone = proposals(prompt, [2, 3], INPUTS)
+    beside = proposals(prompt, [2, 3], replace(INPUTS, retriever=ListRetriever([9, 1, 2, 3])))
+
+    assert set(alone) == {"suffix", "lookahead"}
+    assert set(beside) == {"suffix", "lookahead", "index"}
+
+
+def test_pool_proposes_what_the_text_said_after_the_last_token() -> None:
+    prompt = np.array([1, 2, 3, 4, 9, 1], np.int32)
+
+    found = proposals(prompt, [2, 3, 7], INPUTS)
+
+    assert [(len(p.buckets), p.accepted) for p in found["lookahead"]] == [(3, 2), (3, 1), (3, 0)]
+
+
+def test_trees_are_recorded_with_what_the_answer_went_on_with() -> None:
+    prompt = np.array([1, 2, 3, 4, 4, 1, 2, 5, 6, 7, 1, 2], np.int32)
+
+    first, second = trees(prompt, [3, 4], INPUTS)
+
+    assert [(way.is_other, way.leaves) for way in first.ways[:2]] == [(False, 0), (True, 0)]
+    assert first.accepted[:2] == (0, 2)
+    assert all(way.tokens == () for way in (*first.ways, *second.ways))
+
+
+def test_trees_and_windows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    ways = (
+        Way((), (("suffix", 3), ("suffix", 3), ("suffix", 9)), 0),
+        Way((), (("index", 1), ("index", 2)), 1),
+        Way((), (("tree", 0), ("suffix", 5)), 1, is_other=True),
+    )
+    trace = replace(
+        TRACE, trees=(Grown(ways, (1, 2, 1)), Grown((), ())), windows={7: (1, 0), 13: (2, 1)}
+    )
+    recording = replace(RECORDING, traces=(trace,))
+
+    write(recording, tmp_path / "kept.json.gz")
+
+    assert read(tmp_path / "kept.json.gz") == recording
