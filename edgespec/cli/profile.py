@@ -74,7 +74,7 @@ def profile(
 def _passages(files: tuple[Path, ...]) -> "list[Passage]":
     """Raises: `UsageError` when there is nothing to read."""
     from edgespec.history.library import Library
-    from edgespec.profile.passages import of_file, of_history
+    from edgespec.profile.passages import of_file, of_folder, of_history
 
     if not files:
         library = Library()
@@ -85,24 +85,5 @@ def _passages(files: tuple[Path, ...]) -> "list[Passage]":
                 "there is no saved chat to profile", hint="name files: edgespec profile FILE ..."
             )
         return passages
-    return [passage for file in files for path in _texts_in(file) for passage in of_file(path)]
-
-
-def _texts_in(path: Path) -> list[Path]:
-    """The file, or the texts in the folder, as far as they can be read as such."""
-    if not path.is_dir():
-        return [path]
-    files = (file for file in path.rglob("*") if file.is_file())
-    return sorted(file for file in files if not _is_hidden(file, path) and _is_text(file))
-
-
-def _is_hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
-
-
-def _is_text(file: Path) -> bool:
-    try:
-        file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        return False
-    return True
+    found = (of_folder(file) if file.is_dir() else of_file(file) for file in files)
+    return [passage for passages in found for passage in passages]

@@ -14,6 +14,7 @@ from edgespec.core import Controller, Drafter, LearnsFromTarget, Sampling, Token
 from edgespec.costs import PassCosts
 from edgespec.drafters import find
 from edgespec.errors import UsageError
+from edgespec.profile.host import host_s
 from edgespec.profile.kinds import KINDS
 from edgespec.profile.passages import Passage
 from edgespec.profile.walk import Walk, walk
@@ -116,6 +117,7 @@ def run(
             rig.drafters,
             rig.pass_costs,
             rig.target.n_vocab,
+            host_s(rig.model),
             tell,
         )
         return Profile(plain_json(rig.model.description), *found, rig.pass_costs, tuple(skipped))
@@ -144,9 +146,11 @@ def profiled(
     drafters: Mapping[str, Drafter],
     costs: PassCosts,
     n_vocab: int,
+    step_host_s: float,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[tuple[KindProfile, ...], KindProfile]:
-    """By kind, and over all texts. `controller`: a new one for every answer."""
+    """By kind, and over all texts. `controller`: a new one for every answer; `step_host_s`: what a
+    step costs beside passes and drafting."""
     has_model = any(name != AUTO and find(name).needs_draft_model for name in names)
     walks: dict[str, dict[Arm, Walk]] = {}
     for kind in (kind for kind in KINDS if any(text.kind == kind for text in texts)):
@@ -162,6 +166,7 @@ def profiled(
                     start,
                     costs,
                     RequestSampler(Sampling(), n_vocab),
+                    step_host_s,
                 )
                 for tokens, start in _cut(of_kind, has_model)
             )

@@ -5,6 +5,7 @@ Reads plain files, chat exports and edgespec's own history. Knows no model.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,24 @@ def of_file(path: Path) -> list[Passage]:
     Raises: `UsageError` when it cannot be read as text.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return _passages(path, path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as text: {error}") from error
+
+
+def of_folder(folder: Path) -> list[Passage]:
+    """The passages of every file in it, hidden ones and those that are no texts left out."""
+    found: list[Passage] = []
+    for file in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if is_hidden or not file.is_file():
+            continue
+        with suppress(OSError, UnicodeDecodeError):
+            found += _passages(file, file.read_text(encoding="utf-8-sig"))
+    return found
+
+
+def _passages(path: Path, text: str) -> list[Passage]:
     if path.suffix.lower() in (".json", ".jsonl"):
         chats = list(_chats(text, path))
         if chats:

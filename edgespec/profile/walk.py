@@ -14,9 +14,6 @@ from edgespec.costs import RowCosts
 from edgespec.drafters.asked import drafted
 from edgespec.events import Step
 
-HOST_S = 0.0006
-"""Everything beside passes and drafting, per step: as `edgespec bench` measures it on two cores."""
-
 
 @dataclass(frozen=True, slots=True)
 class Walk:
@@ -66,9 +63,13 @@ def walk(
     start: int,
     costs: RowCosts,
     sampler: Sampler,
+    host_s: float,
     clock: Callable[[], float] = perf_counter,
 ) -> Walk:
-    """Go from `start` to the end of `tokens`, the controller choosing as in an answer."""
+    """Go from `start` to the end of `tokens`, the controller choosing as in an answer.
+
+    `host_s`: everything beside passes and drafting, per step.
+    """
     at, found = start, Walk()
     while at < len(tokens):
         choice = controller.choose(tokens[:at], min(LONGEST, len(tokens) - at - 1))
@@ -76,7 +77,7 @@ def walk(
         began_s = clock()
         draft = drafted(drafter, choice, tokens[:at], sampler)
         draft_s = clock() - began_s
-        step = _step(drafter.name, draft, tokens, at, draft_s, costs)
+        step = _step(drafter.name, draft, tokens, at, draft_s, costs, host_s)
         controller.observe(step)
         n = len(step.tokens)
         found += Walk(
@@ -86,14 +87,20 @@ def walk(
             step.drafted,
             step.accepted,
             step.step_s,
-            n * (costs.plain_s + HOST_S),
+            n * (costs.plain_s + host_s),
         )
         at += n
     return found
 
 
 def _step(
-    name: str, draft: Draft, tokens: Tokens, at: int, draft_s: float, costs: RowCosts
+    name: str,
+    draft: Draft,
+    tokens: Tokens,
+    at: int,
+    draft_s: float,
+    costs: RowCosts,
+    host_s: float,
 ) -> Step:
     """The step as the target would have judged it if it had meant to say the text."""
     right = 0
@@ -110,7 +117,7 @@ def _step(
         draft_s=draft_s,
         target_s=target_s,
         verify_s=0.0,
-        step_s=draft_s + target_s + HOST_S,
+        step_s=draft_s + target_s + host_s,
         context=at,
         match=draft.match,
     )

@@ -2,27 +2,34 @@
 
 import json
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
 
+from edgespec.api.types import Options
 from edgespec.control import Fixed
 from edgespec.core import Sampling, Tokens
 from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
+from edgespec.events import Round
 from edgespec.history.exchange import as_json
 from edgespec.history.records import ChatRecord, SavedChat, TurnRecord
+from edgespec.profile.host import host_s
 from edgespec.profile.kinds import kind_of
 from edgespec.profile.main import Arm, KindProfile, Profile, Text, profiled
-from edgespec.profile.passages import of_file, of_history
+from edgespec.profile.passages import of_file, of_folder, of_history
 from edgespec.profile.report import lines
-from edgespec.profile.walk import HOST_S, Walk, walk
+from edgespec.profile.walk import Walk, walk
 from edgespec.sampling import RequestSampler
 from tests.fakes import FixedDrafter, OracleDrafter, WrongDrafter
+from tests.scripted import ScriptedLM
+from tests.unit.test_bench_ours import TickingClock
 
 N_VOCAB = 50
 TEXT: Tokens = np.arange(1, 42, dtype=np.int32)  # one token of context, then 40
 COSTS = PassCosts((1, 4, 8), (0.1, 0.2, 0.4))
+HOST_S = 0.001
 
 
 def still() -> float:
@@ -32,7 +39,7 @@ def still() -> float:
 def walked(drafter: object, k: int = 3) -> Walk:
     sampler = RequestSampler(Sampling(), N_VOCAB)
     drafters = {"played": drafter}
-    return walk(Fixed("played", k), drafters, TEXT, 1, COSTS, sampler, clock=still)  # type: ignore[arg-type]
+    return walk(Fixed("played", k), drafters, TEXT, 1, COSTS, sampler, HOST_S, clock=still)  # type: ignore[arg-type]
 
 
 def profile_of(
@@ -46,6 +53,7 @@ def profile_of(
         drafters,  # type: ignore[arg-type]
         COSTS,
         N_VOCAB,
+        HOST_S,
     )
 
 
@@ -272,3 +280,31 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="cannot be read as text"):
         of_file(file)
+
+
+def test_what_a_step_costs_beside_its_pass_is_measured_on_an_answer() -> None:
+    # Every look at the clock is a second later, and the script says what its passes took.
+    said = ["one two three four five six seven eight"]
+
+    found = host_s(ScriptedLM(said), clock=TickingClock())
+
+    events = ScriptedLM(said).chat([], Options(drafter="none"))
+    steps = [event.step for event in events if isinstance(event, Round)]
+    assert len(steps) > 1
+    assert found == 1.0 - median(step.target_s for step in steps[1:])
+
+
+def test_answer_of_one_step_tells_nothing_of_what_steps_cost() -> None:
+    assert host_s(ScriptedLM(["one"]), clock=TickingClock()) == 0.0
+
+
+def test_folder_gives_the_texts_in_it_and_passes_over_what_is_none(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("Dear Ana", encoding="utf-8")
+    (tmp_path / "a.md").write_text("# Notes", encoding="utf-8")
+    (tmp_path / "photo.bin").write_bytes(b"\xff\xfe\xfd\x80")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "key.txt").write_text("not to be read", encoding="utf-8")
+
+    found = of_folder(tmp_path)
+
+    assert [passage.source for passage in found] == ["a.md", "b.txt"]
