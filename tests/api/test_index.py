@@ -134,16 +134,14 @@ def test_cancelled_answer_is_not_learned(loaded: Callable[..., LoadedModel]) -> 
     assert not Index(NAME).exists
 
 
-def test_lookahead_needs_to_be_asked_for_when_loading(
-    loaded: Callable[..., LoadedModel],
-) -> None:
-    plain = loaded()
+def test_lookahead_needs_passes_that_branch(loaded: Callable[..., LoadedModel]) -> None:
+    narrow, any_drafter = loaded(drafter="suffix"), loaded()
     with pytest.raises(UsageError, match="needs passes that branch"):
-        plain.complete(PROMPT, options(4, drafter="lookahead"))
+        narrow.complete(PROMPT, options(4, drafter="lookahead"))
 
-    asked = loaded(drafter="lookahead")
-
-    assert asked.complete(PROMPT, options(30)).tokens == plain.complete(PROMPT, options(30)).tokens
+    for drafter in ("lookahead", "tree"):
+        reply = any_drafter.complete(PROMPT, options(30, drafter=drafter))
+        assert reply.tokens == narrow.complete(PROMPT, options(30)).tokens
 
 
 def test_recurrent_model_says_why_it_has_no_lookahead(files: dict[str, Path]) -> None:

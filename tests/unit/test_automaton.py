@@ -125,3 +125,43 @@ def test_copy_goes_on_with_a_shorter_match_where_the_text_ends() -> None:
 
 def test_copy_of_a_text_without_repeats_is_empty() -> None:
     assert list(built([1, 2, 3]).ahead()) == []
+
+
+def test_other_ways_are_those_that_the_text_went_most_often() -> None:
+    automaton = built([1, 2, 3, 9, 1, 2, 3, 8, 1, 2, 4, 7, 1, 2, 5, 6, 1, 2])
+
+    first = next(automaton.fork(1))
+
+    assert next(automaton.ahead())[0] == 5
+    assert [token for token, _, _ in first][:1] == [3]
+
+
+def test_other_way_may_follow_a_shorter_part_of_the_match() -> None:
+    automaton = built([7, 2, 9, 9, 1, 2, 3, 5, 1, 2])
+
+    (way,) = automaton.fork(1)
+
+    assert next(automaton.ahead())[:2] == (3, 2)
+    assert way[0][:2] == (9, 1)
+
+
+def test_there_is_no_other_way_where_nothing_else_ever_followed() -> None:
+    assert list(built([1, 2, 3, 4, 1, 2]).fork(2)) == [[], []]
+    assert list(built([1, 2, 3]).fork(2)) == []
+
+
+@given(st.lists(st.integers(0, 2), max_size=60))
+def test_other_ways_followed_somewhere_and_are_not_the_first(tokens: list[int]) -> None:
+    automaton = built(tokens)
+    ahead = [token for token, _, _ in islice(automaton.ahead(), 4)]
+
+    ways = list(automaton.fork(4))
+
+    assert len(ways) == len(ahead)
+    for at, way in enumerate(ways):
+        for token, length, _ in way[:1]:
+            context = [*tokens, *ahead[:at]]
+            end = context[len(context) - length :]
+            where = range(len(tokens) - length)
+            assert token != ahead[at]
+            assert any(tokens[i : i + length + 1] == [*end, token] for i in where)

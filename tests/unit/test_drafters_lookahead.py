@@ -16,6 +16,7 @@ from edgespec.sampling import RequestSampler
 N_VOCAB = 50
 FREE = PassCosts((1, 8, 9, 16, 17, 32, 33, 64), (1.0, 1.0, 1.0, 1.1, 1.1, 1.2, 1.2, 1.3))
 SMALL = Shape(3, 3, 1)
+INPUTS = DrafterInputs(N_VOCAB, lambda token: False, max_branches=16)
 
 
 def said_after(token: int) -> int:
@@ -136,3 +137,86 @@ def test_no_shape_pays_where_rows_are_dear() -> None:
     assert shape_for(processor) is None
     asked = drafter(None, costs=processor).draft(text(1, 2, 3, 1), 64, sampler())
     assert asked.n_nodes == SHAPES[0].n_nodes
+
+
+def unheard(bucket: int, is_hit: bool) -> None:
+    raise AssertionError("nothing is to be heard")
+
+
+def test_fewer_nodes_than_a_window_are_the_pools_newest_gram() -> None:
+    one = drafter(SMALL)
+
+    assert one.draft(text(4, 5, 6, 7, 4, 8, 9, 1, 4), 6, sampler()) == Draft((8, 9, 1))
+    assert one.draft(text(4, 5, 6, 7, 4, 8, 9, 1, 4), 2, sampler()) == Draft((8, 9))
+
+
+def test_pool_says_nothing_before_a_window_was_run() -> None:
+    context = text(4, 5, 6, 7, 4)
+    silent, speaking = drafter(SMALL), LookaheadDrafter(INPUTS, SMALL, from_text=True)
+
+    assert list(silent.outlook(context, unheard)) == []
+    assert list(speaking.outlook(context, unheard)) == [0, 1, 2]
+
+
+def test_pool_hears_what_became_of_its_gram_after_a_window_was_run() -> None:
+    one, heard = drafter(SMALL), []
+    one.draft(text(4, 5, 6, 7, 4), 64, sampler())
+
+    list(one.outlook(text(4, 5, 6, 7, 4, 5, 9), lambda *seen: heard.append(seen)))
+
+    assert heard == [(0, True), (1, False)]
+
+
+def test_pool_hears_nothing_of_another_context() -> None:
+    one = drafter(SMALL)
+    one.draft(text(4, 5, 6, 7, 4), 64, sampler())
+
+    assert list(one.outlook(text(1, 2, 3), unheard)) == []
+
+
+def test_every_shape_is_offered_by_how_far_its_ways_came_true() -> None:
+    one = drafter(None)
+    rates = {one.name: [0.5] * len(one.buckets)}
+
+    offers = list(one.offers(text(1, 2, 3), 20, rates, unheard))
+
+    assert offers == [(7, 0.75), (13, 0.75)]
+    assert list(one.offers(text(1, 2, 3), 63, rates, unheard))[-1] == (29, 0.875)
+
+
+def test_asked_for_the_size_of_a_shape_it_drafts_that_shape() -> None:
+    one = drafter(None, costs=FREE)
+    context = text(*range(1, 20), 1)
+
+    for shape in SHAPES:
+        draft = one.draft(context, shape.n_nodes, sampler())
+        assert len(draft) == shape.width - 1
+        assert draft.n_nodes <= shape.n_nodes
+
+
+def test_grams_of_a_longer_shape_do_not_make_a_smaller_one_larger() -> None:
+    one = drafter(None)
+    context = text(*([1, 2, 3, 4, 5] * 6))
+    one.draft(context, SHAPES[-1].n_nodes, sampler())
+
+    assert one.draft(context, SHAPES[0].n_nodes, sampler()).n_nodes <= SHAPES[0].n_nodes
+
+
+def test_buckets_of_a_way_are_those_of_its_shape_and_no_two_shapes_share_them() -> None:
+    one = drafter(None)
+
+    ways = [list(one.way(shape.n_nodes, 9)) for shape in SHAPES]
+
+    assert [len(way) for way in ways] == [shape.n - 1 for shape in SHAPES]
+    numbers = [bucket for way in ways for bucket in way]
+    assert numbers == list(range(3, len(one.buckets)))
+    assert list(one.way(SHAPES[0].n_nodes, 1)) == ways[0][:1]
+    assert list(one.way(5, 2)) == []
+
+
+def test_gram_ends_with_the_generation() -> None:
+    inputs = DrafterInputs(N_VOCAB, lambda token: token == 8, max_branches=16)
+
+    draft = LookaheadDrafter(inputs, SMALL).draft(text(4, 8, 9, 1, 4), 64, sampler())
+
+    assert draft.branches[0].tokens == (8,)
