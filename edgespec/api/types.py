@@ -7,12 +7,14 @@ implements it, the tests' scripted model too.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, Protocol, TypedDict
 
 from edgespec.events import Event, Reply, Stats
-from edgespec.explanation import Explanation
-from edgespec.plan.types import KvType, SplitMode
+from edgespec.plan.kinds import KvType, SplitMode
 from edgespec.shaping import Sampling
+
+if TYPE_CHECKING:  # six classes that take 6 ms to make, which the chat's first paint needs not
+    from edgespec.explanation import Explanation
 
 Progress = Callable[[str, float], None]
 """Told what is being done and which share of it is done; may raise to give up loading."""
@@ -186,7 +188,7 @@ class LanguageModel(Protocol):
         """The whole answer at once."""
         ...
 
-    def explain(self) -> Explanation | None:
+    def explain(self) -> "Explanation | None":
         """What the latest answer (a running one too) drafted at each step, and why, in numbers.
 
         None before the first. Any thread.

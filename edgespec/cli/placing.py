@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 
 from edgespec.errors import UsageError
-from edgespec.plan.types import KvType, SplitMode
+from edgespec.plan.kinds import KvType, SplitMode
 
 if TYPE_CHECKING:
     from edgespec.api.types import Placing

@@ -1,27 +1,21 @@
 """The plan: where target and drafter go, what each part takes, and what gave way to make it fit.
 
-Values only; imports nothing heavy. `plan.make` makes it, `api.load` carries it out. The types of
-caches and the ways to split are named here for the engine too.
+Values only; imports nothing heavy. `plan.make` makes it, `api.load` carries it out.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from edgespec.hardware.types import HardwareReport
+from edgespec.plan.kinds import QUANT_BLOCK as QUANT_BLOCK
+from edgespec.plan.kinds import KvType as KvType
+from edgespec.plan.kinds import SplitMode as SplitMode
+from edgespec.plan.kinds import is_quantised as is_quantised
 
-KvType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
-SplitMode = Literal["none", "layer", "tensor"]
 DraftWish = Literal["auto", "required", "off"]
 RungKind = Literal[
     "draft_kv", "smaller_draft", "no_draft", "kv_type", "n_ctx", "n_gpu_layers", "cpu"
 ]
-QUANT_BLOCK: Final = 32
-"""Values that every quantised type of cache packs together; a head must hold whole blocks."""
-
-
-def is_quantised(kv_type: KvType) -> bool:
-    """Whether the type needs flash attention, and heads of whole blocks."""
-    return kv_type not in ("f32", "f16", "bf16")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 LAYERS = (
     ("costs", "errors", "events", "explanation", "files", "hardware.types", "paths", "sizes"),
     ("shaping",),
-    ("core", "plan.types"),
+    ("core", "plan.kinds", "plan.types"),
     ("api.types", "verify", "equality", "text", "gguf"),
     ("sampling", "models", "index"),
     ("context", "engine", "drafters", "store", "history"),
