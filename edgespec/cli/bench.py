@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from edgespec.cli.bench_modes import check_modes
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
 from edgespec.cli.placing import PLACING_NAMES, loading_of, placing_flags
@@ -69,7 +70,7 @@ class _Flags:
 @click.option("--drafters", "arms", metavar="NAME,...", default="",
               help="For example none,suffix,auto. Default: all that can be built.")  # fmt: skip
 @click.option("--suite", metavar="NAME,...",
-              help="short, long, full, or kinds of work. Default: full.")  # fmt: skip
+              help="short, long, full, or kinds of work, e.g. json. Default: full.")  # fmt: skip
 @click.option("--lang", type=click.Choice((*_LANGUAGES, "all")), multiple=True,
               help="Language of the prompts (repeatable). Default: en.")  # fmt: skip
 @click.option("--prompts", "prompt_files", type=_IN, multiple=True, metavar="FILE",
@@ -82,7 +83,7 @@ class _Flags:
 @click.option("--rounds", type=click.IntRange(min=1), default=1, metavar="N",
               help="Rounds of two turns. Default: 1.")  # fmt: skip
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="N",
-              help="Begin no prompt that would end later; 0: no limit. Default: 15.")  # fmt: skip
+              help="Begin no turn that would end later; 0: no limit. Default: 15.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=1, metavar="N",
               help="Of the order of prompts and arms. Default: 1.")  # fmt: skip
 @click.option("--streams", default="", metavar="N,...",
@@ -110,6 +111,7 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     """
     if ctx.invoked_subcommand is not None:
         return None
+    check_modes(ctx)
     placing = {name: said.pop(name) for name in PLACING_NAMES}
     flags, shared = _Flags(**said), ctx.obj
     if flags.replay is not None:

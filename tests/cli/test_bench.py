@@ -161,6 +161,30 @@ def test_windows_are_run_beside_a_recording_where_lookahead_is_named(
     assert "a window of 7 at every step: " in replayed.stdout
 
 
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (["--replay", "FILE", "--suite", "chat"], "--replay measures nothing, so --suite would"),
+        (["--replay", "FILE", "-t", "a", "--peer", "all"], "so --target, --peer would be ignored"),
+        (["--record", "new", "-t", "a", "--json", "-"], "--record measures nothing, so --json"),
+        (["--record", "new", "-t", "a", "--minutes", "3"], "so --minutes would be ignored"),
+        (["--record", "new", "-t", "a", "--replay", "FILE"], "--record would be ignored"),
+        (["-t", "a", "--with-text"], "--with-text is for recordings"),
+    ],
+)
+def test_flags_that_would_be_ignored_are_refused(
+    tmp_path: Path, said: list[str], sentence: str
+) -> None:
+    file = tmp_path / "kept.json"
+    file.write_text("{}", encoding="utf-8")
+
+    result = run(*(str(file) if word == "FILE" else word for word in said))
+
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_recording_leaves_out_prompts_that_do_not_fit(tmp_path: Path) -> None:
     short = str(tinygguf.write_llama(tmp_path / "short.gguf", n_ctx=256))
     file = tmp_path / "kept.json"
