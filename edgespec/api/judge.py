@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from edgespec.api.measured import Files, Measured
+from edgespec.api.measured import Measured
+from edgespec.api.samples import Files
 from edgespec.costs import UNMEASURED
 from edgespec.errors import DoesNotFit, EdgespecError
 from edgespec.gguf.header import GgufHeader
@@ -115,7 +116,7 @@ class Judge:
         """A draft token's cost in plain steps, by the bytes that each reads."""
         if sizes is None or self._sizes is None:
             return None
-        return _read_bytes(sizes) / max(1, _read_bytes(self._sizes))
+        return read_bytes(sizes) / max(1, read_bytes(self._sizes))
 
     def _too_much(self, sizes: ModelSizes | None) -> str:
         """Why the pair does not fit this machine's memory; empty when it does."""
@@ -141,7 +142,7 @@ class Judge:
         return estimated(self._spec) if self._spec else None
 
 
-def _read_bytes(sizes: ModelSizes) -> float:
+def read_bytes(sizes: ModelSizes) -> float:
     """Bytes of weights that one token reads; of experts, those that are used."""
     used = sizes.n_expert_used / sizes.n_expert if sizes.n_expert else 1.0
     return sizes.output_bytes + used * sum(layer.weight_bytes for layer in sizes.layers)

@@ -17,7 +17,7 @@ import numpy as np
 
 from edgespec import paths
 from edgespec.api.load import Loaded
-from edgespec.api.samples import Samples, read, write
+from edgespec.api.samples import Files, Samples, read, write
 from edgespec.control.costs import Costs, Measured
 from edgespec.core import Session
 from edgespec.costs import UNMEASURED
@@ -57,6 +57,8 @@ class _Sessions(NamedTuple):
 
     session: LlamaSession
     draft_session: LlamaSession | None
+    files: Files
+    """Whose they are."""
 
 
 def typical(loaded: Loaded) -> Costs:
@@ -80,7 +82,7 @@ def costs_under(loaded: Loaded, tell: Callable[[float], None], *, is_live: bool)
             found.append(_assumed(has_draft=below is not None))
             continue
         kept = paths.cache_dir() / "pace" / f"{_key(loaded, at)}.json"
-        pair = _Sessions(session, below)
+        pair = _Sessions(session, below, _names(_files(loaded)[at + 1 : at + 3]))
         found.append(_known(pair, kept, tell, perf_counter, _BUDGET_UNDER_S).live())
     return found
 
@@ -94,7 +96,8 @@ def measured(
 ) -> Measured:
     """The remembered costs, or new ones, `tell` hearing the share done."""
     kept = paths.cache_dir() / "pace" / f"{_key(loaded)}.json"
-    return _known(_Sessions(loaded.session, loaded.draft_session), kept, tell, clock, budget_s)
+    pair = _Sessions(loaded.session, loaded.draft_session, _names(_files(loaded)[:2]))
+    return _known(pair, kept, tell, clock, budget_s)
 
 
 def _known(
@@ -109,7 +112,7 @@ def _known(
         if is_noisy and before.seconds:
             samples = before
         elif not is_noisy:
-            write(kept, samples)
+            write(kept, samples, sessions.files)
     return samples.measured()
 
 
@@ -221,6 +224,17 @@ def _key(loaded: Loaded, under: int | None = None) -> str:
     if under is not None:
         facts += [under, loaded.plan.lower, *(_identity(f) for f in lower)]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
+
+
+def _files(loaded: Loaded) -> list[GgufHeader]:
+    """The target's file, its draft model's, and those under that one."""
+    lower = [pair.draft for pair in loaded.files.lower]
+    files = [loaded.files.target, loaded.files.draft, *lower]
+    return [file for file in files if file is not None]
+
+
+def _names(files: list[GgufHeader]) -> Files:
+    return tuple((file.path.name, file.shape.size_bytes) for file in files)
 
 
 def _identity(file: GgufHeader) -> tuple[str, int, int, str]:

@@ -3,7 +3,7 @@
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -14,6 +14,9 @@ from edgespec.files import write_whole
 
 _log = logging.getLogger(__name__)
 
+Files = tuple[tuple[str, int], ...]
+"""Name and size of the target's first file, then of the draft's: what a measurement is known by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Samples:
@@ -23,6 +26,8 @@ class Samples:
     """By rows, those that were measured."""
     draft_s: float | None = None
     read_s: float | None = None
+    files: Files = ()
+    """Whose times these are; empty where that was not kept."""
 
     @property
     def spread(self) -> float:
@@ -45,8 +50,9 @@ def read(kept: Path) -> Samples:
         draft_s, read_s = found["draft_s"], found["read_s"]
         times = [t for taken in seconds.values() for t in taken]
         times += [t for t in (draft_s, read_s) if t is not None]
+        files = tuple((str(name), int(size)) for name, size in found.get("files", ()))
         if all(isinstance(t, float) and 0 < t < math.inf for t in times) and _is_curve(seconds):
-            return Samples(seconds, draft_s, read_s)
+            return Samples(seconds, draft_s, read_s, files)
         _log.info("%s makes no sense and is measured anew", kept.name)
     except FileNotFoundError:
         pass
@@ -59,10 +65,15 @@ def _is_curve(seconds: Mapping[int, tuple[float, ...]]) -> bool:
     return 1 in seconds and min(seconds) == 1 and all(seconds.values())
 
 
-def write(kept: Path, samples: Samples) -> None:
-    """Keep for the next load."""
+def write(kept: Path, samples: Samples, files: Sequence[tuple[str, int]]) -> None:
+    """Keep for the next load, with the names and sizes of whose they are."""
     times = {str(n): taken for n, taken in samples.seconds.items()}
-    found = {"seconds": times, "draft_s": samples.draft_s, "read_s": samples.read_s}
+    found = {
+        "files": list(files),
+        "seconds": times,
+        "draft_s": samples.draft_s,
+        "read_s": samples.read_s,
+    }
     try:
         write_whole(kept, json.dumps(found))
     except OSError as error:  # a full or read-only disk costs the next load a measurement

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from edgespec.api.judge import Judge
 from edgespec.api.measured import Measured
+from edgespec.api.samples import Samples, write
 from edgespec.cli.main import cli
 from edgespec.costs import PassCosts
 from edgespec.gguf.header import read_header
@@ -140,9 +141,7 @@ def test_pair_shows_what_was_measured_on_this_machine(add: Add, edgespec_home: P
     draft, target = add("small", write_llama), add("target", large)
     names = [(path.name, path.stat().st_size) for path in (target, draft)]
     kept = edgespec_home / "cache" / "pace" / "abc.json"
-    kept.parent.mkdir(parents=True)
-    costs = {"files": names, "target": {"rows": [1, 8], "seconds": [0.04, 0.05]}, "draft_s": 0.004}
-    kept.write_text(json.dumps(costs))
+    write(kept, Samples({1: (0.04,), 8: (0.05,)}, draft_s=0.004), names)
 
     result = run("target")
 
