@@ -11,6 +11,8 @@ from textual.screen import Screen
 
 from edgespec.chat.commands import Command, draft_sentence, run
 from edgespec.chat.controller import ChatController, Turn
+from edgespec.chat.shelf import ModelChange
+from edgespec.chat.trouble import Failure, WayKind
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
@@ -18,6 +20,7 @@ from .feed import Feed
 from .glyphs import Glyphs
 from .log import ChatLog
 from .prompt import Prompt
+from .recent import Logged
 from .shelf import Models
 from .turn import TurnView, error_words
 
@@ -65,12 +68,19 @@ class ChatActions(Screen[None]):
     # Stopping and leaving
 
     async def action_escape(self) -> None:
-        """Take back a message that waits, stop the answer, else go to the prompt."""
+        """Take back a message that waits, stop the answer or a load, else go to the prompt.
+
+        An answer that does not stop is left behind by a second press, some seconds later.
+        """
         if self.editing is not None:
             self.editing, self.prompt.text = None, ""
         elif waiting := self.chat.withdraw():
             await self.show_turns()
             self.give_back(waiting)
+        elif self.chat.can_force:
+            self.chat.force()
+            self.notify("the answer was left behind with its text; the model is loaded anew")
+            await self.show_turns()
         elif not self.chat.stop():
             self.prompt.focus()
         self.refresh_chrome()
@@ -163,11 +173,37 @@ class ChatActions(Screen[None]):
         loaded = (about.target, about.draft or "") if about is not None else ("", "")
         screen = ModelsScreen(self.models, self.glyphs, loaded)
         change = await self.app.push_screen_wait(screen)
+        await self._switch(change)
+
+    async def _switch(self, change: ModelChange | None) -> None:
         if change is not None:
             try:
                 self.models.switch(self.chat, change)
             except EdgespecError as error:
                 await self.log_view.add_notice(error_words(error), is_error=True)
+        await self.show_turns()
+
+    @work(exclusive=True, group="failed")
+    async def show_failure(self, failure: Failure) -> None:
+        """Say what failed, and go on as a person says."""
+        from .failed import FailedScreen, is_way
+
+        log = [*self.app.recent_log.lines] if isinstance(self.app, Logged) else []
+        screen = FailedScreen(failure, log, self.chat.description, self.copy)
+        kind = await self.app.push_screen_wait(screen)
+        if kind == "model":
+            self.action_models()
+        elif (way := is_way(kind, failure)) is not None:
+            await self._go_on(failure, way)
+
+    async def _go_on(self, failure: Failure, way: WayKind) -> None:
+        try:
+            self.chat.trouble.take(way)
+        except EdgespecError as error:
+            await self.log_view.add_notice(error_words(error), is_error=True)
+            return
+        if failure.turn is not None and self.prompt.text == failure.turn.prompt:
+            self.prompt.text = ""  # it was given back, and is sent again
         await self.show_turns()
 
     @work(exclusive=True, group="screen")
@@ -193,12 +229,12 @@ class ChatActions(Screen[None]):
         """Show the log of this process."""
         from .logs import LogScreen
 
-        recent = getattr(self.app, "recent_log", None)
-        if recent is not None:
-            self.app.push_screen(LogScreen(recent))
+        if isinstance(self.app, Logged):
+            self.app.push_screen(LogScreen(self.app.recent_log))
 
-    def action_plan(self) -> None:
-        """Show what lies where in memory, and why."""
+    @work(exclusive=True, group="screen")
+    async def action_plan(self) -> None:
+        """Show what lies where in memory, and why; load it otherwise."""
         about = self.chat.description
         if about is None:
             self.notify("no model is loaded: F2 chooses one", timeout=3)
@@ -206,7 +242,9 @@ class ChatActions(Screen[None]):
         from .plan import PlanScreen
 
         names = (about.target, about.draft or "off")
-        self.app.push_screen(PlanScreen(self.models, self.glyphs, names, about))
+        screen = PlanScreen(self.models, self.glyphs, names, about)
+        change = await self.app.push_screen_wait(screen)
+        await self._switch(change)
 
     def action_why(self) -> None:
         """Show why the selected or the last answer was as fast as it was."""

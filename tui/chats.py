@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rich.text import Text as Cell
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import DataTable, Input, Static
@@ -18,6 +18,7 @@ from edgespec.text.clean import clean
 
 from .dialog import Dialog, words
 from .glyphs import Glyphs
+from .keys import bindings
 
 PREVIEW_CHARS = 600
 MAX_ROWS = 200
@@ -28,14 +29,7 @@ class ChatsScreen(Dialog[bool]):
 
     TITLE = "Chats"
     HINT = "Enter opens, Ctrl+D deletes, Ctrl+U undoes, Ctrl+E exports, Esc back"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f3,ctrl+r", "close", "Close", show=False, priority=True),
-        Binding("down", "move(1)", show=False, priority=True),
-        Binding("up", "move(-1)", show=False, priority=True),
-        Binding("ctrl+d", "delete", show=False, priority=True),
-        Binding("ctrl+u", "undelete", show=False, priority=True),
-        Binding("ctrl+e", "export", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("chats")
 
     def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
         super().__init__()

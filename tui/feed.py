@@ -1,7 +1,7 @@
 """From the conversation's updates to the log: which views are live, what an end brings with it."""
 
-from edgespec.chat.controller import ChatController, Loaded, LoadFailed, Turn, TurnEnded, Update
-from edgespec.chat.turns import ContextFull, Notice, Returned
+from edgespec.chat.controller import ChatController, LoadFailed, Turn, Update
+from edgespec.chat.turns import ContextFull, Loaded, Notice, Returned, TurnEnded
 from edgespec.events import Delta, Round
 from edgespec.text.clean import clean
 

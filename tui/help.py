@@ -20,7 +20,15 @@ _TITLES: dict[Where, str] = {
     "prompt": "Writing",
     "chat": "Everywhere",
     "turn": "On a turn (Tab, then j and k; Esc back to the prompt)",
+    "models": "Models (F2)",
+    "plan": "Plan (p there, or by name)",
+    "chats": "Chats (F3)",
+    "params": "Parameters (F4)",
+    "log": "Log (F8)",
+    "failed": "When a load or an answer failed",
 }
+_BEFORE: tuple[Where, ...] = ("prompt", "chat", "turn")
+"""Before the commands; the keys of other screens after them."""
 MEANINGS = (
     ("draft ON/OFF/NONE", "is a drafter at work; NONE: none is loaded"),
     ("resting", "nothing was worth a draft lately: plain steps"),
@@ -32,13 +40,19 @@ MEANINGS = (
 
 
 def help_blocks() -> list[Block]:
-    """Keys, then commands, then what the live lines mean."""
+    """The chat's keys, commands, other screens' keys, then what the live lines mean."""
     blocks: list[Block] = []
-    for where, title in _TITLES.items():
-        keys = [(key.shown, key.what) for key in KEYS if key.where == where and key.shown]
-        blocks += _section(title, keys)
+    for where in _BEFORE:
+        blocks += _keys(where)
     blocks += _section("Commands", help_lines())
+    for where in _TITLES:
+        blocks += _keys(where) if where not in _BEFORE else []
     return [*blocks, *_section("The live lines", MEANINGS)][:-1]
+
+
+def _keys(where: Where) -> list[Block]:
+    keys = [(key.shown, key.what) for key in KEYS if key.where == where and key.shown]
+    return _section(_TITLES[where], keys)
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[Block]:

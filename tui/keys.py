@@ -12,7 +12,8 @@ from textual.binding import Binding, BindingType
 WIDTHS = [(0, "-tiny-w"), (40, "-narrow"), (72, "-mid"), (100, "-wide")]
 HEIGHTS = [(0, "-tiny-h"), (10, "-short"), (22, "-tall")]
 
-Where = Literal["prompt", "chat", "turn"]
+Where = Literal["prompt", "chat", "turn", "models", "chats", "params", "plan", "log", "failed"]
+"""A part of the chat screen, or another screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Key:
     """Before the widget that has the focus: the text area would take it for itself."""
     row: str = ""
     """The word in the key row; empty: not there."""
+    is_ours: bool = True
+    """Whether a binding does it; else the widget that has the focus by itself."""
 
 
 KEYS = (
@@ -75,7 +78,7 @@ KEYS = (
     Key("ctrl+p", "app.command_palette", "Ctrl+P", "everything, by name; themes", row="more"),
     Key("ctrl+z", "suspend", "Ctrl+Z", "undo; in an empty prompt: to the shell, fg comes back"),
     Key("ctrl+q", "leave", "Ctrl+Q", "quit", is_first=True),
-    Key("j,k", "step", "j, k", "next, previous turn", "turn"),
+    Key("j,k", "step", "j, k", "next, previous turn", "turn", is_ours=False),
     Key("y", "turn('copy')", "y", "copy the answer, raw", "turn"),
     Key("Y", "turn('copy_code')", "Y", "copy its code; again: the next block", "turn"),
     Key("e", "turn('edit')", "e", "edit the message, ask again", "turn"),
@@ -86,6 +89,38 @@ KEYS = (
     Key("u", "turn('undo')", "", "", "turn"),
     Key("w", "turn('why')", "w", "why: what was drafted, and what for", "turn"),
     Key("question_mark", "screen.help", "?", "help", "turn"),
+    Key(
+        "enter",
+        "",
+        "Enter",
+        "a model: on to its drafts; a draft: take both",
+        "models",
+        is_ours=False,
+    ),
+    Key("tab", "app.focus_next", "Tab", "the other table", "models"),
+    Key("p", "plan", "p", "the plan of what is chosen", "models"),
+    Key("x", "cancel_fetch", "x", "stop a download; its part is kept", "models"),
+    Key("escape,f2", "close", "Esc", "back; a download goes on", "models"),
+    Key("enter", "load", "Enter", "load it so", "plan"),
+    Key("c", "smaller", "c, C", "half the context, twice the context", "plan"),
+    Key("C", "larger", "", "", "plan"),
+    Key("d", "no_draft", "d", "without a draft model, or with one again", "plan"),
+    Key("escape,q", "close", "Esc", "back", "plan"),
+    Key("enter", "", "Enter", "open the chat", "chats", is_ours=False),
+    Key("up", "move(-1)", "Up, Down", "choose", "chats", is_first=True),
+    Key("down", "move(1)", "", "", "chats", is_first=True),
+    Key("ctrl+d", "delete", "Ctrl+D, Ctrl+U", "delete; bring it back", "chats", is_first=True),
+    Key("ctrl+u", "undelete", "", "", "chats", is_first=True),
+    Key("ctrl+e", "export", "Ctrl+E", "write it into a file", "chats", is_first=True),
+    Key("escape,f3,ctrl+r", "close", "Esc", "back", "chats", is_first=True),
+    Key("enter,ctrl+s", "apply", "Enter, Ctrl+S", "from the next answer on", "params"),
+    Key("escape,f4", "close", "Esc", "leave all as it was", "params"),
+    Key("s", "save", "s", "save it as a file", "log"),
+    Key("escape,f8,q", "close", "Esc", "back", "log"),
+    Key("enter", "", "Enter", "take the chosen way", "failed", is_ours=False),
+    Key("l", "details", "l", "the last lines of the log", "failed"),
+    Key("c", "report", "c", "copy a report for whoever helps", "failed"),
+    Key("escape", "close", "Esc", "back; the error stays in the chat", "failed"),
 )
 
 
@@ -102,7 +137,7 @@ def bindings(where: Where) -> list[BindingType]:
             id=f"{where}.{key.action}",
         )
         for key in KEYS
-        if key.where == where and key.action != "step"
+        if key.where == where and key.is_ours
     ]
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from edgespec.api.types import Description
-from edgespec.chat.controller import ChatController, ContextUsage, LoadProgress, Turn
-from edgespec.chat.turns import Reading, ratio
+from edgespec.chat.controller import ChatController, LoadProgress, Turn
+from edgespec.chat.turns import ContextUsage, Reading, ratio
 from edgespec.events import Stats
 from edgespec.sizes import gigabytes
 from edgespec.text.clean import clean

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Log
 
 from edgespec import paths
 
 from .dialog import Dialog
+from .keys import bindings
 from .recent import MAX_LINES, Recent
 
 
@@ -18,10 +19,7 @@ class LogScreen(Dialog[None]):
 
     TITLE = "Log"
     HINT = "s saves it, Esc closes"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f8,q", "close", "Close", show=False),
-        Binding("s", "save", "Save", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("log")
 
     def __init__(self, recent: Recent) -> None:
         super().__init__()

@@ -1,10 +1,11 @@
 """The picker: a target, how to draft for it, and fetching what is not here, on the same screen."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.text import Text as Cell
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -18,7 +19,8 @@ from edgespec.text.clean import clean
 from . import lines
 from .dialog import Dialog, words
 from .glyphs import Glyphs
-from .shelf import DraftRow, Models, Row, missing
+from .keys import bindings
+from .shelf import OFF, DraftRow, Models, Row, missing
 
 REFRESH_S = 0.25
 TARGETS, DRAFTS = "targets", "drafts"
@@ -29,11 +31,7 @@ class ModelsScreen(Dialog[ModelChange]):
 
     TITLE = "Models"
     HINT = "Enter chooses, Tab the other table, p plan, x stops a download, Esc back"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f2", "close", "Close", show=False),
-        Binding("x", "cancel_fetch", "Stop the download", show=False),
-        Binding("p", "plan", "Plan", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("models")
 
     def __init__(self, models: Models, glyphs: Glyphs, loaded: tuple[str, str] = ("", "")) -> None:
         super().__init__()
@@ -62,7 +60,7 @@ class ModelsScreen(Dialog[ModelChange]):
         super().on_mount()
         self._rows = self._models.rows()
         table = self._table(TARGETS)
-        table.add_columns(" ", "model", "size", "here", "fits this machine")
+        table.add_columns(" ", "model", "size", "here", "tok/s", "fits this machine")
         for row in self._rows:
             table.add_row(*self._cells(row))
         self._table(DRAFTS).add_columns(" ", "draft", "size", "here", "why")
@@ -83,7 +81,8 @@ class ModelsScreen(Dialog[ModelChange]):
         name = f"{clean(spec.id)}  {clean(spec.quant)}"
         style = "" if row.fits else "dim"
         here = "yes" if row.is_here else "-"
-        return [Cell(cell, style) for cell in (mark, name, size, here, verdict)]
+        cells = (mark, name, size, here, speed_words(row), verdict)
+        return [Cell(cell, style) for cell in cells]
 
     def _show_drafts(self, target: ModelSpec) -> None:
         self._drafts = self._models.drafts(target)
@@ -109,6 +108,7 @@ class ModelsScreen(Dialog[ModelChange]):
             spec = self._rows[event.cursor_row].spec
             self._show_drafts(spec)
             about = f"{spec.title}, {spec.licence or 'licence unknown'}; from {spec.origin}"
+            about += f"\ntok/s: {speed_told(self._rows[event.cursor_row])}"
             self.query_one("#about", Static).update(Content(clean(about)))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
@@ -120,7 +120,7 @@ class ModelsScreen(Dialog[ModelChange]):
         if not draft.ok:
             self.notify(f"{draft.name}: {draft.told}", timeout=4, markup=False)
             return
-        target = self._rows[self._table(TARGETS).cursor_row].spec
+        target = self._target().spec
         self._wanted = ModelChange(target=target.id, draft=draft.name)
         self._advance()
 
@@ -158,13 +158,16 @@ class ModelsScreen(Dialog[ModelChange]):
 
     def _refreshed(self) -> list[Row]:
         here = {row.spec.id for row in self._models.rows() if row.is_here}
-        target = self._rows[self._table(TARGETS).cursor_row].spec
+        target = self._target().spec
         self._drafts = self._models.drafts(target)
-        rows = [Row(r.spec, r.spec.id in here, r.fits, r.verdict) for r in self._rows]
+        rows = [replace(row, is_here=row.spec.id in here) for row in self._rows]
         table = self._table(TARGETS)
         for at, row in enumerate(rows):
             table.update_cell_at((at, 3), Cell("yes" if row.is_here else "-"))  # type: ignore[arg-type]
         return rows
+
+    def _target(self) -> Row:
+        return self._rows[self._table(TARGETS).cursor_row]
 
     def action_cancel_fetch(self) -> None:
         """Stop the download; its part is kept."""
@@ -174,7 +177,30 @@ class ModelsScreen(Dialog[ModelChange]):
         """What would lie where, of what is chosen."""
         from .plan import PlanScreen
 
-        target = self._rows[self._table(TARGETS).cursor_row].spec
+        target = self._target().spec
         draft = self._drafts[self._table(DRAFTS).cursor_row]
-        names = (target.id, draft.name if draft.ok else "off")
-        self.app.push_screen(PlanScreen(self._models, self._glyphs, names))
+        names = (target.id, draft.name if draft.ok else OFF)
+        self.app.push_screen(PlanScreen(self._models, self._glyphs, names), self._take_plan)
+
+    def _take_plan(self, change: ModelChange | None) -> None:
+        if change is not None:
+            self._wanted = change
+            self._advance()
+
+
+def speed_words(row: Row) -> str:
+    """`18.2`, `~12` where it is reckoned, `?`."""
+    if row.speed is None:
+        return "?"
+    if row.speed.is_measured:
+        return f"{row.speed.tokens_per_s:.1f}"
+    return f"~{row.speed.tokens_per_s:.{'0' if row.speed.tokens_per_s >= 10 else '1'}f}"
+
+
+def speed_told(row: Row) -> str:
+    """What the figure is."""
+    if row.speed is None:
+        return "unknown until a model was loaded here once"
+    if row.speed.is_measured:
+        return "plain decoding, measured on this machine"
+    return "expected of plain decoding, by its size and what was measured of another model here"

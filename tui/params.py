@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -16,6 +16,7 @@ from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
 from .dialog import Dialog, words
+from .keys import bindings
 
 
 class Row(Horizontal):
@@ -36,9 +37,7 @@ class ParamsScreen(Dialog[str]):
 
     TITLE = "Parameters"
     HINT = "Ctrl+S applies to the next answer, Esc leaves it as it was"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "apply", "Apply", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("params")
 
     def __init__(self, chat: ChatController) -> None:
         super().__init__()

@@ -1,17 +1,18 @@
-"""What would lie where in memory, what gave way, how it would draft: before or after loading."""
+"""What would lie where in memory, what gave way, how it would draft; loading it so, or smaller."""
 
 import asyncio
 from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from edgespec.api.types import Description
+from edgespec.chat.shelf import ModelChange
 from edgespec.errors import EdgespecError
 from edgespec.plan.types import Line, Placement, Plan
 from edgespec.sizes import gigabytes
@@ -20,17 +21,20 @@ from edgespec.text.clean import clean
 from . import lines
 from .dialog import Dialog, words
 from .glyphs import Glyphs
-from .shelf import Models
+from .keys import bindings
+from .shelf import AUTO, OFF, Models
 
 BAR_WIDTH = 12
+LEAST_CTX = 512
+"""A conversation needs so much."""
 
 
-class PlanScreen(Dialog[None]):
-    """Plans a target and its draft for this machine, in a thread; read only."""
+class PlanScreen(Dialog[ModelChange]):
+    """Plans a target and its draft for this machine, in a thread. Ends with what to load."""
 
     TITLE = "Plan"
-    HINT = "F2 takes other models, /context another size, Esc closes"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", show=False)]
+    HINT = "Enter loads it so, c C context, d draft, Esc back"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("plan")
 
     def __init__(
         self,
@@ -41,7 +45,12 @@ class PlanScreen(Dialog[None]):
     ) -> None:
         """`names`: a target, and a draft, "auto" or "off". `loaded`: where they are in use."""
         super().__init__()
-        self._models, self._glyphs, self._names, self._loaded = models, glyphs, names, loaded
+        self._models, self._glyphs, self._loaded = models, glyphs, loaded
+        self._target, self._named_draft = names
+        self._draft = self._named_draft
+        self._n_ctx = loaded.n_ctx if loaded is not None else None
+        self._made: Plan | None = None
+        """What `self._draft` and `self._n_ctx` come to; None: not known, or it does not fit."""
 
     def parts(self) -> Iterable[Widget]:
         """One page."""
@@ -55,15 +64,47 @@ class PlanScreen(Dialog[None]):
 
     @work(exclusive=True)
     async def _plan(self) -> None:
-        n_ctx = self._loaded.n_ctx if self._loaded is not None else None
+        self._made = None
         parts = [as_loaded(self._loaded)] if self._loaded is not None else []
         try:
-            plan = await asyncio.to_thread(self._models.plan, *self._names, n_ctx)
+            plan = await asyncio.to_thread(
+                self._models.plan, self._target, self._draft, self._n_ctx
+            )
             parts.append(plan_words(plan, self._glyphs))
+            self._made = plan
         except EdgespecError as error:
             hint = f"\n{error.hint}" if error.hint else ""
             parts.append(Content(clean(f"{error.message}{hint}")))
         self.query_one("#plan", Static).update(Content("\n\n").join(parts))
+
+    def action_load(self) -> None:
+        """Take it, if it fits."""
+        if self._made is None:
+            self.notify("this cannot be loaded as planned", timeout=3)
+            return
+        self.dismiss(ModelChange(self._target, self._draft, self._n_ctx))
+
+    def action_smaller(self) -> None:
+        """Half the context."""
+        self._resize(self._known_ctx() // 2)
+
+    def action_larger(self) -> None:
+        """Twice the context."""
+        self._resize(2 * self._known_ctx())
+
+    def action_no_draft(self) -> None:
+        """Without a draft model, or as it was named."""
+        usual = OFF if self._named_draft != OFF else AUTO
+        self._draft = self._named_draft if self._draft != self._named_draft else usual
+        self._plan()
+
+    def _resize(self, n_ctx: int) -> None:
+        if n_ctx >= LEAST_CTX:
+            self._n_ctx = n_ctx
+            self._plan()
+
+    def _known_ctx(self) -> int:
+        return self._n_ctx or (self._made.target.n_ctx if self._made is not None else 0)
 
 
 def as_loaded(about: Description) -> Content:

@@ -2,10 +2,18 @@
 
 from collections import deque
 from logging import Formatter, Handler, LogRecord
+from typing import Protocol, runtime_checkable
 
 from edgespec.text.clean import clean
 
 MAX_LINES = 2000
+
+
+@runtime_checkable
+class Logged(Protocol):
+    """An app that keeps the last lines of its log."""
+
+    recent_log: "Recent"
 
 
 class Recent(Handler):

@@ -66,6 +66,7 @@ class ChatScreen(ChatActions):
         self._has_work = asyncio.Event()
         self._figures_s = 0.0
         self._state = ""
+        self._told_error: EdgespecError | None = None
         self.flush_costs_s: list[float] = []
         """CPU seconds of each drawing during the last answer."""
 
@@ -128,6 +129,15 @@ class ChatScreen(ChatActions):
             self.flush_costs_s.append(pace.drawn())
             if self.chat.full is not None and self.app.screen is self:
                 self.choose_way_out()
+            self._tell_failure()
+
+    def _tell_failure(self) -> None:
+        """What failed is told once, when nothing else is on the screen."""
+        error = self.chat.trouble.error
+        if error is not self._told_error and self.app.screen is self:
+            self._told_error = error
+            if (failure := self.chat.trouble.failure) is not None:
+                self.show_failure(failure)
 
     def _watch_fetch(self) -> None:
         """A download that goes on while the chat is shown."""

@@ -6,7 +6,7 @@ nothing of widgets; loading is the conversation's.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from edgespec.chat.controller import ChatController
@@ -15,6 +15,7 @@ from edgespec.errors import EdgespecError
 from edgespec.sizes import gigabytes
 
 if TYPE_CHECKING:
+    from edgespec.api.speeds import Speed
     from edgespec.models.catalogue import Catalogue
     from edgespec.models.spec import ModelSpec
     from edgespec.plan.types import Plan
@@ -34,6 +35,8 @@ class Row:
     fits: bool
     verdict: str
     """Whether it fits, in words."""
+    speed: "Speed | None" = None
+    """Of plain decoding here; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +84,10 @@ class Models:
         fetch: Pull | None = None,
         free_bytes: Callable[[], int] | None = None,
         make_plan: "Callable[[str, str, int | None], Plan] | None" = None,
+        speeds: "Callable[[Iterable[ModelSpec]], dict[str, Speed]] | None" = None,
         must_choose: bool = False,
     ) -> None:
-        self._make_plan = make_plan or _plan
+        self._make_plan, self._speeds = make_plan or _plan, speeds or _speeds
         self._catalogue = catalogue
         self._pull, self._free_bytes = fetch or _pull, free_bytes or _free_bytes
         self.must_choose = must_choose
@@ -107,9 +111,10 @@ class Models:
     def rows(self) -> list[Row]:
         """Models to talk to: those here first, then those that fit, small ones first."""
         specs = [s for s in self.catalogue if s.kind == "model" and not is_draft_only(s)]
-        here = _here(specs)
+        here, speeds = _here(specs), self._speeds(specs)
         free_bytes = self.free_bytes
         rows = [self._row(spec, spec.id in here, free_bytes) for spec in specs]
+        rows = [replace(row, speed=speeds.get(row.spec.id)) for row in rows]
         return sorted(
             rows, key=lambda row: (not row.is_here, not row.fits, row.spec.planning_bytes or 0)
         )
@@ -221,6 +226,12 @@ def _plan(target: str, draft: str, n_ctx: int | None) -> "Plan":
 
     asked = Asked(n_ctx=n_ctx, draft="off" if draft == OFF else "auto")
     return make_plan(gather(target, draft, asked, this_machine(), is_here=True).request)
+
+
+def _speeds(specs: "Iterable[ModelSpec]") -> "dict[str, Speed]":
+    from edgespec.api.speeds import speeds
+
+    return speeds(specs)
 
 
 def _free_bytes() -> int:

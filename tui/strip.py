@@ -80,7 +80,9 @@ class SpecStrip(Static):
             case "READY" if not chat.turns:
                 return Content("F1 shows keys and commands")
             case "STOPPING":
-                return Content.styled(f"stopping{glyphs.ellipsis}", "bold")
+                force = "  Esc again leaves it behind and loads the model anew"
+                words = f"stopping{glyphs.ellipsis}{force if chat.can_force else ''}"
+                return Content.styled(words, "bold")
             case "ERROR":
                 what = "the last answer failed" if chat.model else "the model could not be loaded"
                 return Content.styled(what, "bold $text-error")

@@ -9,23 +9,25 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from edgespec.api.types import Description, LanguageModel, Message, Options
+from edgespec.api.types import LanguageModel, Message, Options
+from edgespec.chat.asking import Asking
 from edgespec.chat.branches import Branches
 from edgespec.chat.chats import Chats
 from edgespec.chat.choices import choose, left_out
 from edgespec.chat.conversation import Conversation
 from edgespec.chat.hearing import heard
 from edgespec.chat.journal import Journal
-from edgespec.chat.measures import context_usage, draft_state, fullness, reading_of, toggled
+from edgespec.chat.measures import context_usage, fullness, reading_of
 from edgespec.chat.shelf import ModelChange, Shelf
+from edgespec.chat.trouble import Trouble
 from edgespec.chat.turns import (
     ChoiceKind,
     ContextFull,
     ContextUsage,
-    DraftState,
     Loaded,
     LoadFailed,
     LoadProgress,
+    LoadStopped,
     Notice,
     Reading,
     Returned,
@@ -40,20 +42,10 @@ from edgespec.errors import EdgespecError, UsageError
 from edgespec.events import Delta, PromptProgress, Round
 from edgespec.history.library import Library
 
-__all__ = [
-    "ChatController",
-    "ContextUsage",
-    "LoadFailed",
-    "LoadProgress",
-    "Loaded",
-    "OpenModel",
-    "Turn",
-    "TurnEnded",
-    "Update",
-]
+__all__ = ["ChatController", "LoadFailed", "LoadProgress", "OpenModel", "Turn", "Update"]
 
 
-class ChatController:
+class ChatController(Asking):
     """A conversation with one model. Call it from one thread; its workers are its own."""
 
     def __init__(
@@ -66,23 +58,23 @@ class ChatController:
         shelf: Shelf | None = None,
     ) -> None:
         """Take over `journal`; without one every chat is private."""
-        self.options = options or Options()
+        super().__init__(options)
         self.conversation = Conversation(system=system, is_private=journal is None)
         self.state: State = "BOOT"
         self.progress = LoadProgress("starting")
         self.model: LanguageModel | None = None
-        self.description: Description | None = None
         self.load_error: EdgespecError | None = None
+        self.failed: Turn | None = None
+        """The turn whose answer failed, in ERROR."""
         self.full: ContextFull | None = None
         """A message waits in FULL: `choose` says what becomes of it."""
         self.shelf = shelf
         self.chats = Chats(self, journal, library)
         self.branches = Branches(self)
+        self.trouble = Trouble(self)
         self._open_model: OpenModel | None = None
         self._run: Run | None = None
         self._workers = Workers()
-        self._drafter_in_force = ""
-        self._draft_note = ""
         self._was_near_full = False
         if journal is not None:
             journal.listen(self._workers.hear)
@@ -108,11 +100,17 @@ class ChatController:
             raise UsageError("an answer is under way", hint="stop it first, or wait for its end")
         if self.shelf is None:
             raise UsageError("there is no other model to go to")
-        opener, before = self.shelf.take(change), self._open_model
+        before = self._open_model if self.model is not None else None
+        opener = self.shelf.take(change)
         self._open_model = opener
         self.state, self.load_error, self.model = "LOADING", None, None
-        self._draft_note, self.full = "", None
+        self._refusal, self.full = "", None
         self._workers.load(opener, before)
+
+    @property
+    def opener(self) -> OpenModel | None:
+        """What was loaded last, or failed to."""
+        return self._open_model
 
     @property
     def turns(self) -> list[Turn]:
@@ -170,15 +168,33 @@ class ChatController:
         return self._send(text, turn.parent)
 
     def stop(self) -> bool:
-        """Stop the answer, its reading or its summary; the text so far is kept.
+        """Stop the answer, its reading or its summary, whose text is kept; or stop loading.
 
         False: nothing to stop.
         """
+        if self._run is None and self.state == "LOADING":
+            self._workers.give_up_loading()
+            self.progress = LoadProgress("giving up loading")
+            return True
         if self._run is None:
             return False
         self.state = "STOPPING"
         self._run.stop()
         return True
+
+    @property
+    def can_force(self) -> bool:
+        """Whether the answer was told to stop and did not, so that `force` may help."""
+        return self._run is not None and self._run.is_stuck and self._open_model is not None
+
+    def force(self) -> None:
+        """Leave the answer behind with the text it has, drop the model, load it anew."""
+        assert self._run is not None
+        assert self._open_model is not None
+        ended, turn = self._run.end("stopped", self._run.turn.stats), self._run.turn
+        turn.status, self._run, self.model = ended.status, None, None
+        self._workers.leave_behind()
+        self.load(self._open_model)
 
     def withdraw(self) -> str:
         """Take back the message that waits. Returns: its text; empty: none waits."""
@@ -268,32 +284,6 @@ class ChatController:
         self._workers.tell(None, notice)
 
     @property
-    def draft(self) -> DraftState:
-        """What the next answer drafts with; before a model is there, what was chosen."""
-        in_force, refusal = self._drafter_in_force, self._draft_note
-        return draft_state(self.options, self.description, in_force, refusal)
-
-    def set_drafter(self, name: str | None) -> None:
-        """Draft with `name` from the next answer on; None: as loaded."""
-        self.options = replace(self.options, drafter=name)
-        self._draft_note = ""
-
-    def toggle_draft(self) -> DraftState:
-        """Switch drafting off, or on again as loaded (without a drafter: "auto")."""
-        self.set_drafter(toggled(self.draft, self.options, self.description))
-        return self.draft
-
-    @property
-    def is_thinking_on(self) -> bool:
-        """Whether the next answer may think; false where the template has no such switch."""
-        can_think = self.description is not None and self.description.can_think
-        return can_think and self.options.think is not False
-
-    def set_think(self, is_on: bool) -> None:
-        """Think, or not, from the next answer on."""
-        self.options = replace(self.options, think=is_on)
-
-    @property
     def usage(self) -> ContextUsage:
         """Tokens of the conversation as last decoded; no call into the engine."""
         return context_usage(self.turns, self.description.n_ctx if self.description else 0)
@@ -336,6 +326,11 @@ class ChatController:
                 if (turn := self._waiting) is not None:
                     turn.error = update.error
                     self._take_out(turn)
+            case LoadStopped():
+                self.state = "BOOT"
+                self.progress = LoadProgress("loading was stopped: Enter or F2 loads a model")
+                if (turn := self._waiting) is not None:
+                    self.give_back(turn)
             case Notice() | Returned():
                 pass
             case _:
@@ -351,8 +346,7 @@ class ChatController:
             case PromptProgress() | Delta() | Round():
                 self.state = heard(turn, update, self.state)
                 if isinstance(update, Round):
-                    self._drafter_in_force = update.stats.drafter
-                    self._draft_note = update.stats.drafter_note
+                    self._see_drafter(update.stats)
             case Summarised():
                 self.conversation.leave_out(update.turns, turn, update.text)
                 turn.progress, turn.reading_from_s = None, time.monotonic()
@@ -368,7 +362,7 @@ class ChatController:
     def _end(self, turn: Turn, ended: TurnEnded) -> None:
         turn.status, turn.stats, turn.error = ended.status, ended.stats, ended.error
         self.state = "ERROR" if ended.error else "READY"
-        self._run = None
+        self._run, self.failed = None, turn if ended.error else None
         if told := fullness(self.usage, turn.stats, was_near_full=self._was_near_full):
             self.tell(Notice(told))
         self._was_near_full = self.usage.is_near_full

@@ -1,7 +1,7 @@
 """The other models a chat can turn to: a seam that the command line fills."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from edgespec.api.types import Options
 from edgespec.chat.workers import OpenModel
@@ -16,6 +16,11 @@ class ModelChange:
     draft: str | None = None
     """A catalogue id, a file, "off" or "auto"."""
     n_ctx: int | None = None
+    n_gpu_layers: int | None = None
+    """0: on the CPU alone."""
+
+
+LighterKind = Literal["smaller", "no_draft", "cpu"]
 
 
 class Shelf(Protocol):
@@ -31,6 +36,10 @@ class Shelf(Protocol):
 
     def larger_context(self, needed: int) -> int | None:
         """A context of the present model for so many tokens; None where none can be had."""
+        ...
+
+    def lighter(self) -> dict[LighterKind, ModelChange]:
+        """What was tried last, loaded or not, changed so that it needs less of the machine."""
         ...
 
     def advised(self, options: Options) -> Options:

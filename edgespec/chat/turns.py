@@ -70,6 +70,11 @@ class LoadFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadStopped:
+    """A person gave up loading; `send` begins it again."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The last update of a turn."""
 
@@ -146,6 +151,7 @@ Update = (
     LoadProgress
     | Loaded
     | LoadFailed
+    | LoadStopped
     | PromptProgress
     | Delta
     | Round

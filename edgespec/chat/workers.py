@@ -20,6 +20,7 @@ from edgespec.chat.turns import (
     Loaded,
     LoadFailed,
     LoadProgress,
+    LoadStopped,
     Notice,
     Status,
     Summarised,
@@ -42,6 +43,8 @@ from edgespec.history.records import TurnRecord
 
 logger = logging.getLogger(__name__)
 
+FORCE_AFTER_S = 3.0
+"""An answer that was told to stop and has not by then may be left behind."""
 _SAVING_S = 5.0
 """So long an answer waits for its prompt to be on the disk, or in the fallback file."""
 
@@ -69,15 +72,25 @@ class Run:
     n_to_summarise: int = 0
     """So many of the oldest turns become a summary first."""
     wants_stop: threading.Event = field(default_factory=threading.Event)
+    told_to_stop_s: float | None = None
+    """`time.monotonic` then."""
     stream: Stream | None = None
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
 
     def stop(self) -> None:
         """Cancel now, or as soon as there is something to cancel."""
+        if self.told_to_stop_s is None:
+            self.told_to_stop_s = time.monotonic()
         self.wants_stop.set()
         if self.stream is not None:
             self.stream.cancel()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it was told to stop long ago."""
+        told_s = self.told_to_stop_s
+        return told_s is not None and time.monotonic() - told_s >= FORCE_AFTER_S
 
     def as_record(self) -> TurnRecord:
         """The turn so far, whoever asks."""
@@ -104,7 +117,7 @@ class Run:
 
 
 class _GivenUp(Exception):
-    """Ends a load whose chat was closed: a loader frees what it has when its progress raises."""
+    """Ends a load that nobody waits for: a loader frees what it has when its progress raises."""
 
 
 class Workers:
@@ -116,6 +129,7 @@ class Workers:
         self._threads: list[threading.Thread] = []
         self._model: LanguageModel | None = None
         self._is_closed = False
+        self._gives_up = threading.Event()
 
     def hold(self, model: LanguageModel) -> None:
         """The model in use: the one to free."""
@@ -126,7 +140,18 @@ class Workers:
 
         Ends in `Loaded` or `LoadFailed`; with `before` a failure brings that one back.
         """
+        self._gives_up.clear()
         self._spawn("edgespec-load", self._load, open_model, before)
+
+    def give_up_loading(self) -> None:
+        """End a load at its next progress: in `LoadStopped`, or on the way back to `before`."""
+        self._gives_up.set()
+
+    def leave_behind(self) -> None:
+        """Let go of the model without waiting for it: it does not answer."""
+        if self._model is not None:
+            self._spawn("edgespec-left", self._model.close)
+        self._model = None
 
     def answer(self, run: Run, model: LanguageModel) -> None:
         """Answer in a thread; ends in `TurnEnded`, or in `ContextFull` with nothing decoded."""
@@ -168,6 +193,14 @@ class Workers:
                 self._model.close()  # first: there may be no room for two
             model = self._model = open_model(self._tell_progress)
         except _GivenUp:
+            if self._is_closed:
+                return
+            self._gives_up.clear()
+            if before is None:
+                self.tell(None, LoadStopped())
+                return
+            self.tell(None, Notice("loading was stopped; going back to the model before"))
+            self._load(before, None)
             return
         except Exception as error:
             told = _as_told(error)
@@ -183,7 +216,7 @@ class Workers:
         self.tell(None, Loaded(model))
 
     def _tell_progress(self, progress: LoadProgress) -> None:
-        if self._is_closed:
+        if self._is_closed or self._gives_up.is_set():
             raise _GivenUp
         self.tell(None, progress)
 

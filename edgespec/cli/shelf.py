@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import LoadProgress, OpenModel
-from edgespec.chat.shelf import ModelChange
+from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.cli.doors import Doors
 from edgespec.cli.flags import Flags
 from edgespec.cli.pick import Pick, pick
@@ -17,6 +17,8 @@ from edgespec.models.names import Resolved
 
 _USUAL_CTX = 8192
 """What is loaded where nothing is said."""
+_LEAST_CTX = 512
+"""A conversation needs so much."""
 
 
 class ModelShelf:
@@ -25,6 +27,8 @@ class ModelShelf:
     def __init__(self, doors: Doors, flags: Flags, picked: Pick | None) -> None:
         """`picked` None: there is no model yet, and the first `take` names one."""
         self._doors, self._flags, self._taken = doors, flags, picked
+        self._tried = (flags, picked)
+        """What was loaded last, or failed to."""
         self._advised = flags.options(_advice(flags, picked)).sampling
         flags.template_text()  # told now if it cannot be read
 
@@ -55,14 +59,19 @@ class ModelShelf:
 
     def take(self, change: ModelChange) -> OpenModel:
         """What opens the changed choice. Raises: `EdgespecError`: unknown, not on this machine."""
-        flags = self._flags
-        if change.target is not None:  # a draft and a template belong to their target
-            flags = replace(flags, target=change.target, draft=None, drafter=None, template=None)
+        flags, now = self._flags, _named(self._taken.target) if self._taken is not None else None
+        target = change.target or flags.target or now
+        assert target is not None, "the first model has to be named"
+        if target not in (flags.target, now):  # a draft and a template belong to their target
+            flags = replace(flags, draft=None, drafter=None, template=None)
         if change.draft is not None:
             flags = replace(flags, draft=change.draft, drafter=None)
         if change.n_ctx is not None:
             flags = replace(flags, ctx=change.n_ctx)
-        flags = replace(flags, target=flags.target or _named(self._picked.target), offline=True)
+        if change.n_gpu_layers is not None:
+            n_layers = change.n_gpu_layers
+            flags = replace(flags, gpu_layers=n_layers, device=None, draft_device=None)
+        flags = replace(flags, target=target, offline=True)
         picked = pick(flags, Screen(io.StringIO(), io.StringIO()))
         return self._opener(replace(flags, offline=self._flags.offline), picked)
 
@@ -91,10 +100,27 @@ class ModelShelf:
         more_bytes = (larger - now) * per_token_bytes * 1.25  # what computes with it grows too
         return larger if more_bytes < psutil.virtual_memory().available else None
 
+    def lighter(self) -> dict[LighterKind, ModelChange]:
+        """A smaller context, no draft model, no GPU: those that the last try leaves open."""
+        flags, picked = self._tried
+        if picked is None:
+            return {}
+        tried = ModelChange(_named(picked.target), flags.draft, flags.ctx, flags.gpu_layers)
+        found: dict[LighterKind, ModelChange] = {}
+        n_ctx = flags.ctx or _USUAL_CTX
+        if n_ctx >= 2 * _LEAST_CTX:
+            found["smaller"] = replace(tried, n_ctx=n_ctx // 2)
+        if picked.draft is not None:
+            found["no_draft"] = replace(tried, draft="off")
+        if flags.gpu_layers != 0 and _has_gpu():
+            found["cpu"] = replace(tried, draft="off", n_gpu_layers=0)
+        return found
+
     def _opener(self, flags: Flags, picked: Pick) -> OpenModel:
         placing, template = flags.placing(), flags.template_text()
 
         def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+            self._tried = (flags, picked)
             model = self._doors.load(
                 name_of(picked.target),
                 draft=_draft(picked),
@@ -113,11 +139,24 @@ class ModelShelf:
         return open_model
 
 
+def _has_gpu() -> bool:
+    from edgespec.hardware.probe import probe
+
+    try:
+        return bool(probe().devices)
+    except EdgespecError:
+        return False
+
+
 def _draft(picked: Pick) -> str | Path | None:
     if picked.draft is None:
         return None
     # "auto" never fails: a draft nobody named is left out, with a reason, where it is unfit.
-    return name_of(picked.draft) if picked.is_draft_named else "auto"
+    if not picked.is_draft_named:
+        return "auto"
+    if not picked.lower:
+        return name_of(picked.draft)
+    return ",".join(str(name_of(one)) for one in (picked.draft, *picked.lower))
 
 
 def _advice(flags: Flags, picked: Pick | None) -> dict[str, float]:

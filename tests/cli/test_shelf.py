@@ -126,3 +126,46 @@ def test_context_of_a_file_that_is_gone_cannot_grow(tmp_path: Path) -> None:
     shelf = shelf_of(tmp_path / "gone.gguf", lambda *_, **__: ScriptedLM(), ctx=64)
 
     assert shelf.larger_context(70) is None
+
+
+def test_lighter_choices_start_from_what_failed(
+    gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgespec.cli.shelf._has_gpu", lambda: True)
+    draft = gguf.with_name("d.gguf")
+    draft.write_bytes(b"GGUF")
+    asked: list[dict[str, Any]] = []
+
+    def load(target: object, **given: Any) -> ScriptedLM:
+        asked.append(given)
+        raise EdgespecError("memory is short")
+
+    picked = Pick(Resolved(gguf), Resolved(draft), True, "auto")
+    shelf = ModelShelf(Doors(load=load), flags(ctx=4096, draft=str(draft)), picked)
+    for opener in (shelf.open_first(), *map(shelf.take, shelf.lighter().values())):
+        with pytest.raises(EdgespecError):
+            opener(silent)
+
+    assert [given["n_ctx"] for given in asked] == [4096, 2048, 4096, 4096]
+    assert [given["draft"] is not None for given in asked] == [True, True, False, False]
+    assert [given.get("n_gpu_layers") for given in asked] == [None, None, None, 0]
+
+
+def test_lighter_choices_add_up(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgespec.cli.shelf._has_gpu", lambda: False)
+    sizes: list[int] = []
+
+    def load(target: object, **given: Any) -> ScriptedLM:
+        sizes.append(given["n_ctx"])
+        raise EdgespecError("memory is short")
+
+    shelf = shelf_of(gguf, load, ctx=2048)
+    opener = shelf.open_first()
+    for _ in range(3):
+        with pytest.raises(EdgespecError):
+            opener(silent)
+        if change := shelf.lighter().get("smaller"):
+            opener = shelf.take(change)
+
+    assert sizes == [2048, 1024, 512]
+    assert shelf.lighter() == {}

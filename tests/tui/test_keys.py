@@ -1,13 +1,23 @@
 """The one table of keys: what is bound is in the help, what the help says is bound."""
 
+from typing import Any
+
 import pytest
 from edgespec.tui.actions import ChatActions
+from edgespec.tui.chats import ChatsScreen
+from edgespec.tui.dialog import Dialog
+from edgespec.tui.failed import FailedScreen
 from edgespec.tui.help import help_blocks
-from edgespec.tui.keys import KEYS, Key, bindings, key_row
+from edgespec.tui.keys import KEYS, Key, Where, bindings, key_row
 from edgespec.tui.log import ChatLog
+from edgespec.tui.logs import LogScreen
+from edgespec.tui.models import ModelsScreen
+from edgespec.tui.params import ParamsScreen
+from edgespec.tui.plan import PlanScreen
 from edgespec.tui.prompt import Prompt
 from edgespec.tui.screen import ChatScreen
 from edgespec.tui.turn import TurnView
+from textual.app import App
 from textual.binding import Binding
 
 from edgespec.chat.commands import COMMANDS
@@ -37,13 +47,34 @@ def test_every_binding_of_the_chat_comes_from_the_table() -> None:
     assert bound <= table
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: f"{key.where}-{key.keys}")
+DIALOGS: dict[Where, type[Dialog[Any]]] = {
+    "models": ModelsScreen,
+    "plan": PlanScreen,
+    "chats": ChatsScreen,
+    "params": ParamsScreen,
+    "log": LogScreen,
+    "failed": FailedScreen,
+}
+
+
+@pytest.mark.parametrize("where", DIALOGS)
+def test_every_binding_of_another_screen_comes_from_the_table(where: Where) -> None:
+    table = {part for key in KEYS if key.where == where for part in key.keys.split(",")}
+    bindings = [b for b in DIALOGS[where].__dict__["BINDINGS"] if isinstance(b, Binding)]
+
+    assert {part for binding in bindings for part in binding.key.split(",")} <= table
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if key.action], ids=lambda key: f"{key.where}-{key.keys}"
+)
 def test_key_has_something_that_does_it(key: Key) -> None:
     name = key.action.rpartition(".")[2].partition("(")[0]
     owners = {
         "prompt": (Prompt, TextAreaActions),
         "chat": (ChatActions, AppActions),
         "turn": (ChatActions, ChatLog),
+        **{where: (screen, App) for where, screen in DIALOGS.items()},
     }[key.where]
 
     assert any(hasattr(owner, f"action_{name}") for owner in owners)
@@ -66,7 +97,7 @@ def test_no_key_is_one_that_terminals_send_for_another() -> None:
 
 
 def test_no_key_is_bound_twice_in_one_place() -> None:
-    for where in ("prompt", "chat", "turn"):
+    for where in ("prompt", "chat", "turn", *DIALOGS):
         keys = [part for key in KEYS if key.where == where for part in key.keys.split(",")]
 
         assert len(keys) == len(set(keys))

@@ -11,7 +11,7 @@ from textual.widgets import DataTable
 
 from edgespec.api.types import Options, PlaceMemory
 from edgespec.chat.controller import ChatController, OpenModel
-from edgespec.chat.shelf import ModelChange
+from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.errors import DoesNotFit, DownloadError
 from edgespec.models.catalogue import Catalogue
 from edgespec.models.spec import HubSource, ModelSpec, SamplingAdvice
@@ -77,6 +77,9 @@ class FakeShelf:
 
     def larger_context(self, needed: int) -> int | None:
         return None
+
+    def lighter(self) -> dict[LighterKind, ModelChange]:
+        return {}
 
     def advised(self, options: Options) -> Options:
         return options

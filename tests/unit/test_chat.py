@@ -2,8 +2,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from edgespec.api.types import LanguageModel
-from edgespec.chat.controller import ChatController, LoadProgress, TurnEnded, Update
-from edgespec.chat.turns import Returned
+from edgespec.chat.controller import ChatController, LoadProgress, Update
+from edgespec.chat.turns import Returned, TurnEnded
 from edgespec.errors import ContextOverflow, DecodeFailed
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 

@@ -7,7 +7,7 @@ import pytest
 
 from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import ChatController
-from edgespec.chat.shelf import ModelChange
+from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.chat.turns import ContextFull, LoadProgress, Notice, Returned, Update
 from edgespec.errors import ContextOverflow, EdgespecError, UsageError
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
@@ -41,6 +41,9 @@ class OneShelf:
 
     def larger_context(self, needed: int) -> int | None:
         return self.larger
+
+    def lighter(self) -> dict[LighterKind, ModelChange]:
+        return {}
 
     def advised(self, options: Options) -> Options:
         return options

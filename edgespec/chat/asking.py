@@ -1,0 +1,47 @@
+"""What the next answer is asked with: options, and what they mean for the model that is loaded."""
+
+from dataclasses import replace
+
+from edgespec.api.types import Description, Options
+from edgespec.chat.measures import draft_state, toggled
+from edgespec.chat.turns import DraftState
+from edgespec.events import Stats
+
+
+class Asking:
+    """The options of a chat; what the last answers showed of them."""
+
+    def __init__(self, options: Options | None) -> None:
+        self.options = options or Options()
+        self.description: Description | None = None
+        """Of the model that is loaded, or was last."""
+        self._drafter_in_force = ""
+        self._refusal = ""
+
+    @property
+    def draft(self) -> DraftState:
+        """What the next answer drafts with; before a model is there, what was chosen."""
+        return draft_state(self.options, self.description, self._drafter_in_force, self._refusal)
+
+    def set_drafter(self, name: str | None) -> None:
+        """Draft with `name` from the next answer on; None: as loaded."""
+        self.options = replace(self.options, drafter=name)
+        self._refusal = ""
+
+    def toggle_draft(self) -> DraftState:
+        """Switch drafting off, or on again as loaded (without a drafter: "auto")."""
+        self.set_drafter(toggled(self.draft, self.options, self.description))
+        return self.draft
+
+    def _see_drafter(self, stats: Stats) -> None:
+        self._drafter_in_force, self._refusal = stats.drafter, stats.drafter_note
+
+    @property
+    def is_thinking_on(self) -> bool:
+        """Whether the next answer may think; false where the template has no such switch."""
+        can_think = self.description is not None and self.description.can_think
+        return can_think and self.options.think is not False
+
+    def set_think(self, is_on: bool) -> None:
+        """Think, or not, from the next answer on."""
+        self.options = replace(self.options, think=is_on)
