@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 # module, its submodules, and siblings that begin with it and an underscore.
 LAYERS = (
     ("costs", "errors", "events", "explanation", "files", "hardware.types", "paths", "sizes"),
-    ("shaping",),
-    ("core", "plan.kinds", "plan.types"),
+    ("plan.kinds", "shaping"),
+    ("core", "plan.types"),
     ("api.types", "verify", "equality", "text", "gguf"),
     ("sampling", "models", "index"),
     ("context", "engine", "drafters", "store", "history"),
