@@ -69,7 +69,7 @@ class Auto:
         self._found = Found()
         self._worth = 1.0
         self._plain_s = costs.target.plain_s
-        log.watch(acceptance, self.ledger)
+        log.watch(acceptance, self.ledger, self._unused)
 
     def choose(self, context: Tokens, budget: int) -> Choice:
         """The most promising draft that the ledger permits, or none."""
@@ -109,6 +109,9 @@ class Auto:
         self._n_tokens += n
         self._since_plain = self._since_plain + 1 if step.drafted or found.n_read else 0
         self.log.add(self._decision(step, cost))
+
+    def _unused(self) -> dict[str, str]:
+        return {arm.name: arm.note for arm in self._branching}
 
     def _situation(self, context: int, budget: int) -> Situation:
         costs, draft = self._costs, self._costs.draft

@@ -35,6 +35,9 @@ class BranchArm:
         self._rates = {name: one.rates for name, one in acceptance.items()}
         self._hopeless_for = self._rest = self._last_rest = 0
         self._idle = self._trial = 0
+        self.note = ""
+        """Why none of its trees was taken so far; empty where one was, or nothing is known yet."""
+        self._is_used = False
 
     def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
         """Replace `best` by a tree, where that promises more; or by a trial, where one is due."""
@@ -63,6 +66,7 @@ class BranchArm:
             self._try(at, best)
         else:
             self._rest = self._last_rest = min(2 * self._last_rest + 1, _MOST_REST)
+            self._say("no tree promised more than the best chain")
 
     def observe(self, found: Found, step: Step) -> None:
         """A step ended that was chosen as `found`: learn how far its ways came true."""
@@ -78,6 +82,11 @@ class BranchArm:
         best.drafter, best.k, best.is_tree = self.name, offer.n_nodes, True
         best.gain, best.tokens, best.cost = gain, 1 + offer.tokens, cost
         best.reason, best.bucket, best.steering, best.n_read = "gain", "", None, 0
+        self._is_used, self.note = True, ""
+
+    def _say(self, note: str) -> None:
+        if not self._is_used:
+            self.note = note
 
     def _is_hopeless(self, at: Situation) -> bool:
         """Whether its rows are too dear for the best that it can bring."""
@@ -88,6 +97,11 @@ class BranchArm:
         is_hopeless = bool(offers) and not any(self._promises(offer, at) for offer in offers)
         if is_hopeless:
             self._hopeless_for, self._trial = _LOOK_AGAIN, 0
+            n_rows = 1 + offers[0].n_nodes
+            self._say(
+                f"left out: a pass of {n_rows} rows costs {at.relative[n_rows]:.1f} plain steps"
+                f" here, and brings {1 + offers[0].tokens:.1f} tokens at best"
+            )
         return is_hopeless
 
     def _try(self, at: Situation, best: Found) -> None:

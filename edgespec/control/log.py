@@ -1,6 +1,6 @@
 """What was chosen, kept for `explain()`: the last steps one by one, all of them in sums."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from edgespec.control.acceptance import Acceptance
@@ -29,10 +29,17 @@ class Log:
         self._plain_s = 0.0
         self._acceptance: Mapping[str, Acceptance] = {}
         self._ledger: Ledger | None = None
+        self._unused: Callable[[], Mapping[str, str]] = dict
 
-    def watch(self, acceptance: Mapping[str, Acceptance], ledger: Ledger) -> None:
-        """What a controller learns, to be shown as it is when somebody asks."""
-        self._acceptance, self._ledger = acceptance, ledger
+    def watch(
+        self,
+        acceptance: Mapping[str, Acceptance],
+        ledger: Ledger,
+        unused: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
+        """What a controller learns, to be shown as it is when somebody asks; `unused` says by
+        drafter why it is left out."""
+        self._acceptance, self._ledger, self._unused = acceptance, ledger, unused
         self._arms = {name: _empty(name) for name in ("none", *acceptance)}
 
     def add(self, decision: Decision) -> None:
@@ -57,7 +64,7 @@ class Log:
     def explanation(self, notes: Mapping[str, str] | None = None) -> Explanation:
         """So far; `notes` say by drafter why it is not used."""
         decisions = tuple(self._decisions[-_KEPT:])
-        known = {"model": self._note, "cascade": self._note, **(notes or {})}
+        known = {"model": self._note, "cascade": self._note, **self._unused(), **(notes or {})}
         arms = tuple(
             replace(arm, acceptance=self._seen(arm.drafter), note=known.get(arm.drafter, ""))
             for arm in tuple(self._arms.values())

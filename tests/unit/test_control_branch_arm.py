@@ -3,6 +3,7 @@
 import pytest
 
 from edgespec.core import Choice
+from edgespec.drafters.arms import Offer
 from edgespec.events import Step
 from tests.unit.controlled import (
     FLAT,
@@ -181,3 +182,28 @@ def test_chains_come_before_a_trial() -> None:
         drafters.add(choice.drafter)
 
     assert "planter" not in drafters
+
+
+def test_why_a_drafter_is_left_out_is_told() -> None:
+    window = Planter((7, 0.9), best=[(7, 1.0)])
+    auto = controller(costs=costs_of(line(64.0)), branching=[window])
+    auto.observe(step_of(auto.choose(context_of(100), 63)))
+
+    (_, arm) = auto.log.explanation().arms
+
+    assert arm.note == (
+        "left out: a pass of 8 rows costs 8.0 plain steps here, and brings 2.0 tokens at best"
+    )
+
+
+def test_that_no_tree_was_better_is_told_until_one_is() -> None:
+    planter = Planter()
+    auto = controller(branching=[planter])
+    notes = []
+    for offered in ([], [(3, 2.0)], []):
+        planter.offered = [Offer(*offer) for offer in offered]
+        for _ in range(20):
+            auto.observe(step_of(auto.choose(context_of(100), 63)))
+        notes.append(auto.log.explanation().arms[1].note)
+
+    assert notes == ["no tree promised more than the best chain", "", ""]
