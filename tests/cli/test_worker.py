@@ -55,12 +55,12 @@ def test_worker_lends_what_it_says_until_a_signal_comes(number: int, code: int) 
         said = first_line(process)
         port = re.search(r"lending CPU with 200 MiB at 127\.0\.0\.1:(\d+); Ctrl-C ends it", said)
         assert port, said
-        greeted = greet(Endpoint("127.0.0.1", int(port[1])))
+        lent = greet(Endpoint("127.0.0.1", int(port[1])))
 
         process.send_signal(number)
         _, talk = process.communicate(timeout=30)
 
-    assert [device.free_bytes for device in greeted.devices] == [200 * MIB]
+    assert [device.free_bytes for device in lent] == [200 * MIB]
     assert process.returncode == code
     assert talk.strip() == ""
 

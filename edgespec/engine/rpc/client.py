@@ -1,6 +1,7 @@
 """Registers workers as devices of this process, each behind its relay."""
 
 import ctypes
+import logging
 import threading
 from collections.abc import Sequence
 from typing import Any, Final
@@ -10,6 +11,9 @@ from edgespec.engine.rpc.endpoint import Endpoint
 from edgespec.engine.rpc.greeting import greet
 from edgespec.engine.rpc.relay import Relay
 from edgespec.errors import EngineError
+from edgespec.sizes import gibibytes
+
+_log = logging.getLogger(__name__)
 
 BUILD_COMMAND: Final = (
     "CMAKE_ARGS=-DGGML_RPC=on CC=clang CXX=clang++ pip install --force-reinstall --no-deps "
@@ -34,8 +38,11 @@ def connect(worker: Endpoint) -> tuple[str, ...]:
             if not relay.is_used:  # else a second connection would wait for the first to end
                 greet(worker)
             return tuple(name for name, at in _relays.items() if at is relay)
-        if not greet(worker).devices:
+        lent = greet(worker)
+        if not lent:
             raise EngineError(f"the worker {worker} lends no device")
+        free = ", ".join(gibibytes(memory.free_bytes) for memory in lent)
+        _log.info("the worker %s lends %s", worker, free)
         return _registered(registry, Relay(worker))
 
 

@@ -1,7 +1,6 @@
 """Asking a worker who it is before llama.cpp does: disappointed, that would end the process."""
 
 import socket
-from dataclasses import dataclass
 
 from edgespec.engine.rpc import wire
 from edgespec.engine.rpc.endpoint import Endpoint
@@ -10,16 +9,9 @@ from edgespec.errors import EngineError
 _TIMEOUT_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Greeting:
-    """What a worker says about itself."""
-
-    version: tuple[int, int, int]
-    devices: tuple[wire.Memory, ...]
-
-
-def greet(worker: Endpoint, *, timeout_s: float = _TIMEOUT_S) -> Greeting:
-    """Ask for version and devices; the connection is given up at once, for llama.cpp's.
+def greet(worker: Endpoint, *, timeout_s: float = _TIMEOUT_S) -> tuple[wire.Memory, ...]:
+    """Check its version, ask for its devices' memory; the connection is given up at once, for
+    llama.cpp's.
 
     Raises: `EngineError` where nobody answers, or not as a worker of our protocol.
     """
@@ -47,7 +39,7 @@ class _Broken(Exception):
     """The connection ended, or what came is no answer."""
 
 
-def _ask(worker: Endpoint, connection: socket.socket) -> Greeting:
+def _ask(worker: Endpoint, connection: socket.socket) -> tuple[wire.Memory, ...]:
     hello = _asked(connection, wire.Command.HELLO, bytes(wire.CAPS_BYTES))
     version = wire.version_of(hello)
     if not wire.speaks(version):
@@ -57,14 +49,9 @@ def _ask(worker: Endpoint, connection: socket.socket) -> Greeting:
             hint="both ends need the same llama.cpp: install the same edgespec there",
         )
     count = int.from_bytes(_asked(connection, wire.Command.DEVICE_COUNT, b""), "little")
-    return Greeting(
-        version,
-        tuple(
-            wire.memory_of(
-                _asked(connection, wire.Command.GET_DEVICE_MEMORY, i.to_bytes(4, "little"))
-            )
-            for i in range(count)
-        ),
+    return tuple(
+        wire.memory_of(_asked(connection, wire.Command.GET_DEVICE_MEMORY, i.to_bytes(4, "little")))
+        for i in range(count)
     )
 
 

@@ -79,9 +79,18 @@ class Worker:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts
         self._listener.close()
-        if self._carrier is not None:
-            self._carrier.hang_up()
+        self._end()
+
+    def _end(self) -> None:
+        carrier = self._carrier  # the serving thread may forget it meanwhile
+        if carrier is not None:
+            carrier.hang_up()
         self._server.close()
+
+    def _end_if_closed(self) -> None:
+        """End what `close` could not see, because it was made at the same time."""
+        if self.is_closed:
+            self._end()
 
     def _serve_one(self, guest: socket.socket, name: str, tell: Callable[[str], None]) -> None:
         try:
@@ -91,12 +100,16 @@ class Worker:
                 self._server = _Server(self.lent)
             server = self._server.connected()
         except EngineError as error:
-            tell(error.message)
+            if not self.is_closed:
+                tell(error.message)
             guest.close()
             return
+        finally:
+            self._end_if_closed()
         notice_silence(guest)
         allowance = Allowance(self.lent.limit_bytes)
         self._carrier = Carrier(guest, server, lost=self._lose, allowance=allowance)
+        self._end_if_closed()
         began_s = time.monotonic()
         self._carrier.run()
         self._carrier = None

@@ -3,6 +3,7 @@
 A llama.cpp built without -DGGML_RPC=on has neither; tests/engine/rpc's other files need none.
 """
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -149,9 +150,28 @@ def test_server_that_dies_is_started_again(tmp_path: Path, worker: Start) -> Non
     lending._server._child.kill()
     lending._server._child.wait()
 
-    greeted = greet(lending.endpoint)
+    lent = greet(lending.endpoint)
 
-    assert len(greeted.devices) == 1
+    assert len(lent) == 1
+
+
+@needs_rpc
+def test_worker_that_is_closed_while_its_server_is_started_again_leaves_none() -> None:
+    lending = Worker(Endpoint("127.0.0.1", 0), Lent(("CPU",), MIB, 1))
+    lending._server._child.kill()
+    lending._server._child.wait()
+    told: list[str] = []
+
+    def close(text: str) -> None:
+        told.append(text)
+        lending.close()
+
+    socket.create_connection(lending.endpoint.address).close()
+
+    lending.serve(close)
+
+    assert len(told) == 1
+    assert not lending._server.is_alive
 
 
 @needs_rpc
