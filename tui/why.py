@@ -8,10 +8,11 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
+from edgespec.chat.account import account
 from edgespec.chat.commands import stats_text
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.events import TokenText
-from edgespec.explanation import Decision, Explanation, PassCost
+from edgespec.explanation import Explanation
 from edgespec.text.clean import clean
 
 from . import lines
@@ -73,64 +74,7 @@ def by_source(tokens: Sequence[TokenText], glyphs: Glyphs) -> Content:
 
 def explained(explanation: Explanation, glyphs: Glyphs) -> Content:
     """All of an explanation, in sections."""
-    parts: list[Content | str | tuple[str, str]] = []
-    for title, body in (
-        ("What it bought", _bought(explanation, glyphs)),
-        ("Ways to decode", _arms(explanation)),
-        ("Why, step by step", _reasons(explanation)),
-        ("The last steps", _decisions(explanation.decisions)),
-        ("What a pass costs", _costs(explanation.costs)),
-    ):
-        if body:
-            parts += [(f"{title}\n", "bold $text-primary"), f"{body}\n\n"]
+    parts: list[str | tuple[str, str]] = []
+    for section in account(explanation, most_steps=MAX_DECISIONS, times=glyphs.times):
+        parts += [(f"{section.title}\n", "bold $text-primary"), "\n".join(section.rows), "\n\n"]
     return Content.assemble(*parts).rstrip()
-
-
-def _bought(explanation: Explanation, glyphs: Glyphs) -> str:
-    rows = [f"{explanation.tokens} tokens in {explanation.steps} steps, {explanation.took_s:.2f} s"]
-    if explanation.plain_s and explanation.speedup:
-        times = f"{explanation.speedup:.2f}{glyphs.times}"
-        rows.append(f"plainly about {explanation.plain_s:.2f} s: {times}")
-    if (bound := explanation.bound) is not None:
-        used = f"{bound.ledger_s:.2f} s of that are used"
-        gained = f"it is {-bound.ledger_s:.2f} s ahead"
-        rows.append(
-            f"bound: at most {bound.share:.0%} over plain and {bound.head_start_s:.2f} s; "
-            f"{used if bound.ledger_s > 0 else gained}"
-        )
-    return "\n".join(rows)
-
-
-def _arms(explanation: Explanation) -> str:
-    rows = []
-    for arm in explanation.arms:
-        note = f"  ({arm.note})" if arm.note else ""
-        drafted = f", {arm.accepted} of {arm.drafted} accepted" if arm.drafted else ""
-        name = "plain" if arm.drafter == "none" else arm.drafter
-        rows.append(f"{name:<13}{arm.steps} steps, {arm.tokens} tokens{drafted}{note}")
-        rows += [f"  {kind.bucket:<14}{kind.rate:>5.0%} come true" for kind in arm.acceptance]
-    return clean("\n".join(rows))
-
-
-def _reasons(explanation: Explanation) -> str:
-    return "\n".join(f"{n:>6}  {reason}" for n, reason in explanation.reasons_in_words)
-
-
-def _decisions(decisions: Sequence[Decision]) -> str:
-    if not decisions:
-        return ""
-    rows = ["  step  drafter       k  took  why        tokens: hoped, got"]
-    first = max(0, len(decisions) - MAX_DECISIONS)
-    for i, made in enumerate(decisions[first:], first + 1):
-        name = "plain" if made.drafter == "none" else made.drafter
-        rows.append(
-            f"{i:>6}  {name:<12}{made.k:>3}{made.accepted:>6}  {made.reason:<10}"
-            f"{made.expected_tokens:>6.1f}{made.tokens:>5}   {made.bucket}"
-        )
-    return clean("\n".join(rows))
-
-
-def _costs(costs: Sequence[PassCost]) -> str:
-    rows = [f"{c.rows:>4} rows {1000 * c.measured_s:>8.1f} ms at load, {1000 * c.now_s:.1f} now"
-            for c in costs]  # fmt: skip
-    return "\n".join(rows)

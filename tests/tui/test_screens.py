@@ -176,8 +176,8 @@ def test_why_page_accounts_for_the_last_answer() -> None:
 
             assert "20 tokens in 5 steps, 0.50 s" in text
             assert "plainly about 1.00 s: 2.00×" in text
-            assert "3  this draft promised more tokens for its time" in text
-            assert "suffix        7     6  gain" in text
+            assert "3 x this draft promised more tokens for its time" in text
+            assert "suffix      7    6" in text
             assert "8 rows    100.0 ms at load, 110.0 now" in text
             assert "accepted   ▓" in text
 
