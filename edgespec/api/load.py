@@ -27,12 +27,14 @@ def load_pair(
     workers: tuple[str, ...] = (),
     memory_bytes: int | None = None,
     max_branches: int = 0,
+    has_index: bool = False,
 ) -> Loaded:
     """Plan, load weights and make contexts; where that fails, by the next smaller plan.
 
     `asked` is met or refused; its `n_ctx` is given beside it. `workers`: the devices of connected
     workers that may be used. `memory_bytes`: take no more of the machine's own memory.
-    `max_branches`: of the target's passes, where its memory can branch.
+    `max_branches`: of the target's passes, where its memory can branch. `has_index`: drafts can
+    come from the user's own texts.
     Raises: `DoesNotFit`, `EngineError`, `ModelFileError`, `UsageError`.
     """
     progress("checking llama.cpp", 0.0)
@@ -40,7 +42,7 @@ def load_pair(
     if verdict.notice and verdict.is_new:
         _log.warning("%s", verdict.notice)
     wished = replace(asked, n_ctx=n_ctx, max_branches=max_branches)
-    found = planned(files, wished, workers, memory_bytes)
+    found = planned(files, wished, workers, memory_bytes, has_index=has_index)
     threads = n_threads or default_threads()
     is_doubtful = False
     while True:

@@ -23,7 +23,7 @@ from edgespec.api.pace import PHASE, costs_under, experience_file, measured, typ
 from edgespec.api.prepare import Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
 from edgespec.api.texts import AUTO as AUTO_INDEX
-from edgespec.api.texts import learner, open_index
+from edgespec.api.texts import has_texts, learner, open_index
 from edgespec.api.types import Description, DraftVocab, Loading, Options, Prompt
 from edgespec.api.wishes import wishes
 from edgespec.api.worker import Worker
@@ -66,6 +66,7 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
     draft = loading.get("draft")
     asked, workers = wishes(loading, draft=draft, drafter=drafter)
     files = find_files(target, draft, drafter, _draft_vocab(loading))
+    wanted = loading.get("index", AUTO_INDEX)
     loaded = load_pair(
         files,
         n_ctx=n_ctx,
@@ -75,12 +76,12 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         workers=workers,
         memory_bytes=loading.get("memory_bytes"),
         max_branches=branches_for(drafter, files.target),
+        has_index=has_texts(wanted),
     )
     try:
         hear = partial(tell, PHASE)
         is_measured = loading.get("measure", True)
         costs = measured(loaded, hear).live() if is_measured else typical(loaded)
-        wanted = loading.get("index", AUTO_INDEX)
         loaded = replace(
             loaded,
             retriever=open_index(wanted, drafter, files.target, loaded.target.vocab, tell),

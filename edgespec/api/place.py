@@ -10,7 +10,7 @@ from edgespec.hardware.probe import probe
 from edgespec.hardware.types import HardwareReport
 from edgespec.plan.make import make_plan
 from edgespec.plan.sizes import sizes_of
-from edgespec.plan.types import Asked, Plan, PlanRequest
+from edgespec.plan.types import Asked, ModelSizes, Plan, PlanRequest
 
 _log = logging.getLogger(__name__)
 
@@ -28,28 +28,36 @@ def planned(
     asked: Asked,
     workers: Sequence[str] = (),
     memory_bytes: int | None = None,
+    *,
+    has_index: bool = False,
 ) -> Planned:
     """How to load these files here. `workers`: devices of connected workers that may be used.
 
-    `memory_bytes`: use no more of the machine's own memory.
+    `memory_bytes`: use no more of the machine's own memory. `has_index`: of the user's own texts.
     Raises: `DoesNotFit` with the numbers and what fits, `UsageError`.
     """
-    drafts = [(pair.draft, pair.draft_id or "") for pair in (files, *files.others)]
     request = PlanRequest(
         this_machine(workers, memory_bytes),
         sizes_of(files.target, files.target_id),
-        tuple(sizes_of(header, name) for header, name in drafts if header is not None),
+        _draft_sizes((files, *files.others)),
         asked,
-        lower=tuple(
-            sizes_of(pair.draft, pair.draft_id or "")
-            for pair in files.lower
-            if pair.draft is not None
-        ),
+        has_index,
+        _draft_sizes(files.lower),
     )
     plan = make_plan(request)
     for rung in plan.rungs:
         _log.warning("memory is short: %s", rung.told)
     return Planned(request, plan)
+
+
+def _draft_sizes(pairs: Sequence[Files]) -> tuple[ModelSizes, ...]:
+    return tuple(
+        replace(
+            sizes_of(pair.draft, pair.draft_id or ""), is_foreign=pair.intersection is not None
+        )
+        for pair in pairs
+        if pair.draft is not None
+    )
 
 
 def this_machine(workers: Sequence[str] = (), memory_bytes: int | None = None) -> HardwareReport:

@@ -20,6 +20,11 @@ Learn = Callable[[str, tuple[int, ...]], None]
 """Told of an answer's text and tokens when it is complete."""
 
 
+def has_texts(wanted: str) -> bool:
+    """Whether there is an index to draft from, or one was named."""
+    return wanted != OFF and (wanted != AUTO or bool(names()))
+
+
 def open_index(
     wanted: str,
     drafter: str,
@@ -36,7 +41,7 @@ def open_index(
             "the drafter 'index' needs an index of your own texts",
             hint="edgespec index add PATH makes one",
         )
-    if wanted == OFF or (wanted == AUTO and not names()):
+    if not has_texts(wanted):
         return None
     found = retriever(
         wanted,

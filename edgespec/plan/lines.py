@@ -156,8 +156,10 @@ def _is_pipelined(model: ModelSizes, placement: Placement) -> bool:
 
 
 def _vocabulary_bytes(role: str, model: ModelSizes) -> int:
-    """Texts and merges in llama.cpp's tables; a draft is loaded without (engine/model.py)."""
-    return model.n_vocab * _VOCABULARY_BYTES_PER_TOKEN if role == "target" else 0
+    """Texts and merges in llama.cpp's tables; a draft that shares its target's vocabulary is loaded
+    without (engine/model.py)."""
+    has_texts = role == "target" or model.is_foreign
+    return model.n_vocab * _VOCABULARY_BYTES_PER_TOKEN if has_texts else 0
 
 
 def _conversion(placement: Placement, where: str, model: ModelSizes) -> int:

@@ -67,6 +67,8 @@ class ModelSizes:
     """The file carries trained draft heads."""
     is_estimate: bool = False
     """From the catalogue's facts: the file itself is not here."""
+    is_foreign: bool = False
+    """A draft of another vocabulary than its target's: its texts are loaded too."""
 
     @property
     def is_recurrent(self) -> bool:
