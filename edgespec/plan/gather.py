@@ -81,27 +81,30 @@ def _from_file(path: Path, name: str, spec: ModelSpec | None) -> _Model:
 
 def _from_catalogue(spec: ModelSpec) -> _Model:
     check_answers(spec)
-    path = installed(spec)
-    if path is not None:
-        return _from_file(path, spec.id, spec)
-    sizes = estimated(spec)
-    if sizes is None:
+    known = _known(spec)
+    if known is None:
         raise ModelNotFound(
             f"{spec.id} is not here, and the catalogue does not know its shape",
             hint=f"edgespec pull {spec.id}",
         )
-    return _Model(sizes, None, spec)
+    return known
+
+
+def _known(spec: ModelSpec) -> _Model | None:
+    """By its file, else by the catalogue's facts, if these are enough."""
+    path = installed(spec)
+    if path is not None:
+        return _from_file(path, spec.id, spec)
+    sizes = estimated(spec)
+    return None if sizes is None else _Model(sizes, None, spec)
 
 
 def _advised(model: _Model, catalogue: Catalogue, *, is_here: bool) -> tuple[_Model, ...]:
     """The catalogue's drafts: those that are here, else, or for another machine, all of them."""
     if model.spec is None:
         return ()
-    found = []
-    for spec in catalogue.drafts_of(model.spec):
-        if installed(spec) is not None or estimated(spec) is not None:
-            found.append(_from_catalogue(spec))
-    fitting = tuple(one for one in found if _is_pair(model, one))
+    known = (_known(spec) for spec in catalogue.drafts_of(model.spec))
+    fitting = tuple(one for one in known if one is not None and _is_pair(model, one))
     here = tuple(one for one in fitting if one.header is not None)
     return here if is_here and model.header is not None else fitting
 

@@ -59,6 +59,17 @@ def test_index_can_be_left_out(loaded: Callable[..., LoadedModel]) -> None:
         loaded(index="off").complete(PROMPT, options(4, drafter="index"))
 
 
+@pytest.mark.parametrize(("index", "is_counted_on"), [("auto", True), ("off", False)])
+def test_plan_of_a_load_counts_on_the_index_that_is_used(
+    loaded: Callable[..., LoadedModel], index: str, is_counted_on: bool
+) -> None:
+    added("text " * 20)
+
+    plan = loaded(index=index)._loaded.plan
+
+    assert ("index" in plan.drafters) == is_counted_on
+
+
 def test_index_of_a_wrong_name_is_refused(files: dict[str, Path]) -> None:
     added("text " * 20)
 

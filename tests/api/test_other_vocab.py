@@ -44,6 +44,12 @@ def options(drafter: str, *, temperature: float = 0.0, **said: object) -> Option
     return Options(shaping, 60, drafter=drafter, **said)  # type: ignore[arg-type]
 
 
+def test_texts_of_the_drafts_vocabulary_are_planned(model: LoadedModel) -> None:
+    parts = [line.what for line in model._loaded.plan.lines]
+
+    assert "draft vocabulary" in parts
+
+
 @pytest.mark.parametrize("drafter", ["model", "suffix+model", "auto"])
 @pytest.mark.parametrize("prompt", [PROMPT, "x", "日本日本日本", "an inn " * 40])
 def test_greedy_text_is_plain_decodings(model: LoadedModel, drafter: str, prompt: str) -> None:
