@@ -13,7 +13,7 @@ from edgespec.bench import facts
 from edgespec.bench.conditions import Conditions, look
 from edgespec.bench.coverage import NO_TIME
 from edgespec.bench.energy import Rapl
-from edgespec.bench.engine import AUTO, OURS, PLAIN
+from edgespec.bench.engine import OURS
 from edgespec.bench.field import Field
 from edgespec.bench.measure import Cell, Plan, fitting, measure
 from edgespec.bench.memory import Memory, logged_buffers, peak_bytes
@@ -25,13 +25,11 @@ from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_s
 from edgespec.bench.rig import Rig
 from edgespec.bench.sampling import chain_costs
 from edgespec.bench.score import Score, scores
-from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
+from edgespec.bench.streams import StreamScore, measure_streams, shared_out
 from edgespec.bench.texts import divergences_of
 from edgespec.bench.total import totals
 from edgespec.drafters import DRAFTERS, find
 from edgespec.errors import ContextOverflow
-
-_STREAM_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +89,9 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
         stack.callback(peers.close)
         field = Field([OurEngine(rig, planned.arms, energy), *peers.peers])
         plain_of = {arm: engine.plain for arm, engine in field.arms.items()}
-        cells = _cells(field, planned, plain_of, ears)
-        streams = _streams(field, planned, wish, ears)
+        alone, crowded = shared_out(planned, field, wish.streams)
+        cells = _cells(field, alone, plain_of, ears)
+        streams = tuple(measure_streams(field, crowded, ears.tell))
         memory = Memory(  # before what is only done to judge
             peak_bytes(), {**log.buffers, "output": rig.output_bytes}
         )
@@ -124,7 +123,12 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
             conditions=Conditions(before, look(), energy.reason),
             commit=facts.commit(),
             seconds=perf_counter() - began_s,
-            left_out=_left_out(wished, planned, cells, peers, field),
+            left_out={
+                **_prompts_left_out(wished, planned, cells),
+                **_levels_left_out(wish.streams, streams),
+                **peers.missing,
+                **field.failures,
+            },
             command=shlex.join(["edgespec", *sys.argv[1:]]),
         )
     raise AssertionError("the stack swallows nothing")
@@ -139,30 +143,6 @@ def _cells(
         ears.show(scores([cell], plain_of, _is_deterministic))
     asked_for = [(p.name, temperature) for p in plan.prompts for temperature in plan.temperatures]
     return tuple(cells[key] for key in asked_for if key in cells)
-
-
-def _streams(field: Field, plan: Plan, wish: Wish, ears: Ears) -> tuple[StreamScore, ...]:
-    if not wish.streams:
-        return ()
-    shortest = sorted(plan.prompts, key=lambda prompt: prompt.n_chars)[:4]
-    wanted = (PLAIN, AUTO, "llama-server:plain", "llama-server:ngram-simple")
-    arms = tuple(arm for arm in wanted if arm in field.arms)
-    if AUTO not in arms:
-        arms += tuple(arm for arm in plan.arms if arm != PLAIN)[:1]
-    return tuple(
-        measure_streams(
-            field,
-            StreamPlan(
-                shortest,
-                arms,
-                wish.streams,
-                min(_STREAM_TOKENS, *(plan.n_tokens(prompt) for prompt in shortest)),
-                seed=plan.seed,
-                budget_s=None if plan.budget_s is None else plan.budget_s / 2,
-            ),
-            ears.tell,
-        )
-    )
 
 
 def _peer_inputs(rig: Rig, wish: Wish, energy: Rapl) -> PeerInputs:
@@ -186,16 +166,18 @@ def _arm_notes(rig: Rig, field: Field, peers: Found, memory: Memory) -> tuple[Ar
     )
 
 
-def _left_out(
-    wished: Plan, planned: Plan, cells: Sequence[Cell], peers: Found, field: Field
-) -> dict[str, str]:
+def _prompts_left_out(wished: Plan, planned: Plan, cells: Sequence[Cell]) -> dict[str, str]:
     fit, measured = {p.name for p in planned.prompts}, {cell.prompt for cell in cells}
-    reasons = {
+    return {
         p.name: NO_TIME if p.name in fit else "too long for the context"
         for p in wished.prompts
         if p.name not in measured
     }
-    return {**reasons, **peers.missing, **field.failures}
+
+
+def _levels_left_out(wished: Sequence[int], measured: Sequence[StreamScore]) -> dict[str, str]:
+    reached = {score.n_streams for score in measured}
+    return {f"{n} readers": f"{NO_TIME} for so many" for n in wished if n not in reached}
 
 
 def within_context(rig: Rig, plan: Plan) -> Plan:

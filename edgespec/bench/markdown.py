@@ -6,6 +6,7 @@ from pathlib import Path
 
 from edgespec.bench import tables
 from edgespec.bench.engine import PLAIN
+from edgespec.bench.readers import paying
 from edgespec.bench.report import INTERVAL_NOTE, about, ahead, texts
 from edgespec.bench.result import Result
 from edgespec.bench.score import Score
@@ -46,6 +47,8 @@ def document(result: Result, plots: Sequence[Path] = (), folder: Path = Path()) 
         yield from _section(
             "Several readers at once", tables.STREAM_HEADER, tables.stream_rows(result)
         )
+        yield from (f"- {line}" for line in paying(result))
+        yield ""
     if result.places:
         yield from _section("Memory", tables.PLACE_HEADER, tables.place_rows(result))
     yield from _section("Engines", tables.BUILD_HEADER, tables.build_rows(result))

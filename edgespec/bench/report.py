@@ -6,6 +6,7 @@ from statistics import median
 from edgespec.bench import tables
 from edgespec.bench.coverage import NO_TIME, coverage
 from edgespec.bench.engine import PLAIN, is_ours
+from edgespec.bench.readers import paying
 from edgespec.bench.result import Result
 from edgespec.bench.sampling import N_VOCAB, ChainCost
 from edgespec.bench.score import Divergence, Score
@@ -36,6 +37,7 @@ def lines(result: Result) -> Iterator[str]:
     if result.streams:
         yield "several readers at once"
         yield from table(tables.STREAM_HEADER, tables.stream_rows(result))
+        yield from paying(result)
         yield ""
     yield from ahead(result)
     yield from texts(result)

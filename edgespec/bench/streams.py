@@ -6,24 +6,30 @@ leave nothing over, if the engine decodes them together; an engine that queues t
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from statistics import geometric_mean, median
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from edgespec.bench.engine import PLAIN, Ask, Run
+from edgespec.bench.engine import AUTO, PLAIN, Ask, Engine, Run
 from edgespec.bench.field import Field
+from edgespec.bench.measure import Plan
 from edgespec.bench.order import abba
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
 
+_WANTED = (PLAIN, AUTO, "llama-server:plain", "llama-server:ngram-simple")
+_TOKENS = 48
+_SHARE = 0.3
+"""Of the time."""
+_MOST_KINDS = 4
 
-class Crowd(Protocol):
+
+@runtime_checkable
+class Crowd(Engine, Protocol):
     """An engine that several readers may ask at once."""
 
-    name: str
-    arms: tuple[str, ...]
     is_batching: bool
     """It decodes their answers together; else they queue."""
 
@@ -64,6 +70,31 @@ class StreamPlan:
     budget_s: float | None = None
 
 
+def shared_out(plan: Plan, engines: Field, levels: tuple[int, ...]) -> tuple[Plan, StreamPlan]:
+    """What is measured with one reader alone, and what with several, in a share of the time each.
+
+    Readers ask for different kinds of work: where no draft pays, none could stop paying.
+    """
+    by_kind: dict[str, list[BenchPrompt]] = {}
+    for prompt in plan.prompts:
+        by_kind.setdefault(prompt.kind, []).append(prompt)
+    shortest = [min(found, key=lambda p: p.n_chars) for found in by_kind.values()][:_MOST_KINDS]
+    arms = tuple(arm for arm in _WANTED if arm in crowds_of(engines))
+    if AUTO not in arms:
+        arms += tuple(arm for arm in plan.arms if arm != PLAIN)[:1]
+    budget_s = plan.budget_s if levels else None
+    crowded = StreamPlan(
+        shortest,
+        arms,
+        levels,
+        min(_TOKENS, *(plan.n_tokens(prompt) for prompt in shortest)),
+        seed=plan.seed,
+        budget_s=None if budget_s is None else _SHARE * budget_s,
+    )
+    alone = plan if budget_s is None else replace(plan, budget_s=(1 - _SHARE) * budget_s)
+    return alone, crowded
+
+
 def measure_streams(
     engines: Field,
     plan: StreamPlan,
@@ -79,24 +110,24 @@ def measure_streams(
         if plan.budget_s is not None and per_stream_s and will_end_s > plan.budget_s:
             return
         seen: dict[str, list[tuple[Run, ...]]] = {}
-        crowds = {arm: engine for arm, engine in engines.arms.items() if arm in plan.arms}
+        crowds = {arm: crowd for arm, crowd in crowds_of(engines).items() if arm in plan.arms}
         for turn in abba(tuple(crowds), plan.n_rounds, random):
             for arm in (arm for arm in turn if arm in engines.arms):
                 tell(f"{n} at once: {arm}")
                 with engines.awake(crowds[arm]):
                     seen.setdefault(arm, []).append(_together(crowds[arm], arm, n, plan, clock))
-        yield from _scores(seen, n, {arm: _batches(crowds[arm]) for arm in seen})
+        yield from _scores(seen, n, {arm: crowds[arm].is_batching for arm in seen})
         per_stream_s = max(per_stream_s, (clock() - level_began_s) / n)
 
 
-def _batches(engine: object) -> bool:
-    return bool(getattr(engine, "is_batching", False))
+def crowds_of(engines: Field) -> dict[str, Crowd]:
+    """By arm, the engines that several readers may ask."""
+    return {arm: engine for arm, engine in engines.arms.items() if isinstance(engine, Crowd)}
 
 
 def _together(
-    engine: object, arm: str, n: int, plan: StreamPlan, clock: Callable[[], float]
+    crowd: Crowd, arm: str, n: int, plan: StreamPlan, clock: Callable[[], float]
 ) -> tuple[Run, ...]:
-    crowd: Crowd = engine  # type: ignore[assignment]  # arms of other engines are not in the plan
     asks = [
         Ask(prompt, Sampling(seed=prompt.seed), plan.max_tokens)
         for prompt in (plan.prompts[i % len(plan.prompts)] for i in range(n))

@@ -4,8 +4,17 @@ import pytest
 
 from edgespec.bench.engine import PLAIN, EngineFailed
 from edgespec.bench.field import Field
-from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams
-from tests.unit.bench_world import FakeClock, ScriptedEngine, prompt
+from edgespec.bench.measure import Plan
+from edgespec.bench.readers import paying
+from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams, shared_out
+from tests.unit.bench_world import (
+    FakeClock,
+    ScriptedEngine,
+    cells_of,
+    plan_of,
+    prompt,
+    result_of,
+)
 
 
 class InOrder(ScriptedEngine):
@@ -75,3 +84,60 @@ def test_engine_that_fails_on_the_way_leaves_the_others_their_scores(n_good: int
 def test_no_level_begins_that_would_end_too_late() -> None:
     # One reader takes 2 x (0.5 + 0.25) s, two take 3 s.
     assert {s.n_streams for s in measured(budget_s=5.0)} == {1, 2}
+
+
+def test_readers_ask_for_different_kinds_and_get_a_share_of_the_time() -> None:
+    engine = InOrder(FakeClock(), {PLAIN: 0.05, "suffix": 0.025})
+    prompts = tuple(prompt(name, kind=name[0]) for name in ("a1", "a", "b", "c1", "c", "d", "e"))
+    plan = Plan(prompts, ("suffix",), (0.0,), max_tokens=30, budget_s=100.0)
+
+    alone, crowded = shared_out(plan, Field([engine]), (1, 2))
+
+    assert [p.name for p in crowded.prompts] == ["a", "b", "c", "d"]
+    assert (crowded.arms, crowded.levels, crowded.max_tokens) == ((PLAIN, "suffix"), (1, 2), 30)
+    assert (alone.budget_s, crowded.budget_s) == (70.0, 30.0)
+    assert shared_out(plan, Field([engine]), ())[0] == plan
+
+
+def scored(arm: str, *speeds: float, is_batched: bool = False) -> list[StreamScore]:
+    """An arm with 1, 2, 4 readers; edgespec's plain decoding makes 20 tokens per second."""
+    return [
+        StreamScore(arm, n, speed, speed / 20, 5.0, 1.0, 2.0, is_batched)
+        for n, speed in zip((1, 2, 4), speeds, strict=True)
+    ]
+
+
+def told(*scores: list[StreamScore]) -> list[str]:
+    plan = plan_of("a", arms=())
+    cells = cells_of(ScriptedEngine(FakeClock(), {PLAIN: 0.05}), plan)
+    streams = tuple(score for found in scores for score in found)
+    return list(paying(result_of(cells, plan, arms=(PLAIN,), streams=streams)))
+
+
+def test_drafts_of_an_engine_that_queues_pay_until_decoding_together_would_bring_more() -> None:
+    first, second, third = told(scored(PLAIN, 20, 20, 20), scored("auto", 40, 40, 40))
+
+    assert "auto: times its engine's plain decoding 2.00 with 1, 2.00 with 2, 2.00 with 4" in first
+    assert "it pays at all of them (answers queue" in first
+    # A pass of 4 rows costs 115 instead of 84 ms.
+    assert "would give 1.00 with 1, 1.78 with 2, 2.92 with 4 readers" in second
+    assert "from 4 readers on that is more than drafts bring one by one (auto: 2.00)" in third
+
+
+def test_drafts_of_an_engine_that_decodes_together_stop_paying() -> None:
+    lines = told(
+        scored(PLAIN, 20, 20, 20),
+        scored("auto", 30, 30, 30),
+        scored("llama-server:plain", 19, 28, 44, is_batched=True),
+        scored("llama-server:ngram-simple", 27, 29, 40, is_batched=True),
+    )
+
+    assert "1.42 with 1, 1.04 with 2, 0.91 with 4 readers; it does not pay with 4" in lines[1]
+    assert "come on top of those of the other readers" in lines[1]
+    assert "with 4 readers llama-server:plain is ahead, 44.0 against 30.0" in lines[2]
+
+
+def test_drafts_that_never_pay_are_told() -> None:
+    lines = told(scored(PLAIN, 20, 20, 20), scored("auto", 20, 19, 20))
+
+    assert "it pays at none of them on these prompts" in lines[0]

@@ -1,0 +1,91 @@
+"""Where speculation stops paying, as more people read at once: figures of a result in words."""
+
+from collections.abc import Iterator, Mapping
+
+from edgespec.bench.engine import PLAIN, is_ours
+from edgespec.bench.result import Result
+from edgespec.bench.streams import StreamScore
+
+_NOISE = 1.02
+"""A gain below it is none: single turns differ by more."""
+_Levels = Mapping[int, StreamScore]
+
+
+def paying(result: Result) -> Iterator[str]:
+    """For every arm with drafts how far it pays, and from where on decoding together pays more."""
+    by_arm: dict[str, dict[int, StreamScore]] = {}
+    for score in result.streams:
+        by_arm.setdefault(score.arm, {})[score.n_streams] = score
+    for arm, levels in by_arm.items():
+        own = by_arm.get(PLAIN if is_ours(arm) else arm.partition(":")[0] + ":plain")
+        if own is not None and own is not levels:
+            yield _line(arm, levels, own)
+    ours = {arm: levels for arm, levels in by_arm.items() if is_ours(arm)}
+    together = {
+        arm: levels
+        for arm, levels in by_arm.items()
+        if any(score.is_batched for score in levels.values())
+    }
+    if together:
+        yield from _against(ours, together)
+    elif ours:
+        yield from _by_the_curve(result, ours)
+
+
+def _line(arm: str, levels: _Levels, own: _Levels) -> str:
+    gains = {n: s.tokens_per_s / own[n].tokens_per_s for n, s in levels.items() if n in own}
+    told = ", ".join(f"{gain:.2f} with {n}" for n, gain in gains.items())
+    lost = [n for n, gain in gains.items() if gain < _NOISE]
+    if not lost:
+        verdict = "it pays at all of them"
+    elif lost == list(gains):
+        verdict = "it pays at none of them on these prompts"
+    else:
+        verdict = f"it does not pay with {' or '.join(map(str, lost))}"
+    is_batched = any(score.is_batched for score in levels.values())
+    why = (
+        "the rows of a draft come on top of those of the other readers"
+        if is_batched
+        else "answers queue, so a draft has the machine to itself whatever the number"
+    )
+    return f"{arm}: times its engine's plain decoding {told} readers; {verdict} ({why})"
+
+
+def _against(ours: Mapping[str, _Levels], together: Mapping[str, _Levels]) -> Iterator[str]:
+    """From where on an engine that decodes answers together is faster than one that queues them."""
+    for n in sorted({n for levels in ours.values() for n in levels}):
+        best, rival = _best(ours, n), _best(together, n)
+        if best and rival and rival.tokens_per_s > _NOISE * best.tokens_per_s:
+            yield (
+                f"with {n} readers {rival.arm} is ahead, {rival.tokens_per_s:.1f} against "
+                f"{best.tokens_per_s:.1f} tokens per second of {best.arm} in all: it decodes "
+                "answers together, edgespec one by one"
+            )
+            return
+    yield "no engine that decodes answers together was ahead of edgespec, which queues them"
+
+
+def _by_the_curve(result: Result, ours: Mapping[str, _Levels]) -> Iterator[str]:
+    """The same from what passes cost, where no engine here decodes together."""
+    costs = result.pass_costs
+    levels = sorted({n for found in ours.values() for n in found})
+    worth = {n: n * costs.plain_s / costs.of(n) for n in levels}
+    told = ", ".join(f"{gain:.2f} with {n}" for n, gain in worth.items())
+    yield (
+        f"by the passes measured here, decoding the answers together without drafts would give "
+        f"{told} readers, times one reader's plain speed"
+    )
+    for n in levels:
+        best = _best(ours, n)
+        if best and worth[n] > _NOISE * best.ratio:
+            yield (
+                f"from {n} readers on that is more than drafts bring one by one "
+                f"({best.arm}: {best.ratio:.2f}): there speculation stops paying"
+            )
+            return
+    yield "that is never more than drafts bring one by one: speculation pays at all of these"
+
+
+def _best(arms: Mapping[str, _Levels], n: int) -> StreamScore | None:
+    found = [levels[n] for levels in arms.values() if n in levels]
+    return max(found, key=lambda score: score.tokens_per_s, default=None)
