@@ -52,9 +52,7 @@ def planned(
 
 def _draft_sizes(pairs: Sequence[Files]) -> tuple[ModelSizes, ...]:
     return tuple(
-        replace(
-            sizes_of(pair.draft, pair.draft_id or ""), is_foreign=pair.intersection is not None
-        )
+        replace(sizes_of(pair.draft, pair.draft_id or ""), is_foreign=pair.intersection is not None)
         for pair in pairs
         if pair.draft is not None
     )
