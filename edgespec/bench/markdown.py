@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from edgespec.bench import tables
+from edgespec.bench.ahead import ahead
 from edgespec.bench.engine import PLAIN
 from edgespec.bench.readers import paying
-from edgespec.bench.report import INTERVAL_NOTE, about, ahead, texts
+from edgespec.bench.report import INTERVAL_NOTE, about, texts
 from edgespec.bench.result import Result
 from edgespec.bench.score import Score
 from edgespec.bench.tables import NONE, markdown_table, number, spread

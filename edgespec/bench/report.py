@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from edgespec.bench import tables
+from edgespec.bench.ahead import ahead
 from edgespec.bench.coverage import NO_TIME, coverage
 from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.readers import paying
@@ -95,39 +96,6 @@ def _noise(result: Result) -> Iterator[str]:
             f"plain decoding of one prompt differed by {median(ratios) - 1:.0%} from turn to turn "
             f"(median; at most {max(ratios) - 1:.0%})"
         )
-
-
-def ahead(result: Result) -> Iterator[str]:
-    """Cells in which a peer was faster than the best of edgespec's own arms, and why, as far as the
-    figures tell."""
-    for prompt, temperature in dict.fromkeys((s.prompt, s.temperature) for s in result.scores):
-        cell = [s for s in result.scores if (s.prompt, s.temperature) == (prompt, temperature)]
-        ours = max((s for s in cell if is_ours(s.arm)), key=lambda s: s.ratio)
-        for peer in sorted((s for s in cell if not is_ours(s.arm)), key=lambda s: -s.ratio):
-            if peer.ratio > ours.ratio:
-                yield (
-                    f"ahead of edgespec: {peer.arm} on {prompt} at temperature {temperature:g}: "
-                    f"{peer.ratio:.2f} against {ours.ratio:.2f} ({ours.arm})"
-                    f"{_why(peer, ours, cell)}"
-                )
-    if any(not is_ours(s.arm) for s in result.scores):
-        yield ""
-
-
-def _why(peer: Score, ours: Score, cell: Sequence[Score]) -> str:
-    reasons = []
-    plain = next((s for s in cell if s.arm == peer.arm.partition(":")[0] + ":plain"), None)
-    if plain is not None and plain.ratio > 1.03:
-        reasons.append(f"its plain decoding is {plain.ratio:.2f} times as fast here")
-    if peer.interval and ours.interval and peer.interval.low <= ours.interval.high:
-        reasons.append("within the intervals of both")
-    if peer.acceptance and ours.acceptance and peer.acceptance > ours.acceptance + 0.05:
-        reasons.append(
-            f"it accepts {peer.acceptance:.0%} of its drafts, edgespec {ours.acceptance:.0%}"
-        )
-    if peer.differs_at is not None:
-        reasons.append(f"its answer is another one from token {peer.differs_at + 1}")
-    return "; " + ", ".join(reasons) if reasons else ""
 
 
 def texts(result: Result) -> Iterator[str]:

@@ -116,6 +116,55 @@ def test_report_says_where_a_peer_is_ahead_and_why() -> None:
     assert "its plain decoding is 1.25 times as fast here" in line
 
 
+def test_report_says_where_a_peers_first_token_is_sooner_and_why() -> None:
+    found = with_peer(0.03)
+    (cell,) = found.cells
+    seconds = {"edgespec": 2.0, "other:plain": 1.5, "other:fast": 1.8}
+    slow = replace(
+        cell,
+        prompt_tokens=700,
+        ttft_s=seconds,
+        readings_s={name: (s, s) for name, s in seconds.items()},
+    )
+    scored = tuple(replace(s, ttft_s=seconds.get(s.arm, seconds["edgespec"])) for s in found.scores)
+    plan = {"target": {"n_batch": 128}}
+
+    (line,) = [
+        line
+        for line in lines(replace(found, cells=(slow,), scores=scored, plan=plan))
+        if line.startswith("sooner first token")
+    ]
+
+    assert "other in 1 of 1 cells, on a at temperature 0 with other:plain: 1.50 against" in line
+    assert "edgespec reads at most 128 tokens in a pass" in line
+    assert "another build of llama.cpp (1.0)" in line
+
+
+def test_report_says_whose_reader_waits_less_and_why() -> None:
+    told = [line for line in lines(with_peer(0.01)) if line.startswith("less per token")]
+
+    assert len(told) == 3
+    assert "in the median: other in 1 of 1 cells, on a at temperature 0 with other:fast" in told[0]
+    assert "10 against 25 ms (suffix); it is faster here (5.00 against 2.00)" in told[0]
+
+
+def test_lead_within_the_noise_is_told_as_such() -> None:
+    found = with_peer(0.03)
+    (cell,) = found.cells
+    near = replace(
+        cell, readings_s={"edgespec": (1.0, 2.0), "other:plain": (1.4, 1.5), "other:fast": (9, 9)}
+    )
+    scored = tuple(replace(s, ttft_s=1.45 if s.arm == "other:plain" else 1.5) for s in found.scores)
+
+    (line,) = [
+        line
+        for line in lines(replace(found, cells=(near,), scores=scored))
+        if line.startswith("sooner first token")
+    ]
+
+    assert "within what readings of the same prompt differ by" in line
+
+
 def test_report_names_no_peer_that_is_behind() -> None:
     assert not [line for line in lines(with_peer(0.03)) if line.startswith("ahead")]
 
