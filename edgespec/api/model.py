@@ -203,7 +203,9 @@ class LoadedModel:
         return Description(
             target=files.target_id,
             target_quant=files.target.shape.quant,
-            draft=files.draft_id,
+            draft=",".join((files.draft_id, *(pair.draft_id or "" for pair in files.lower)))
+            if files.draft_id
+            else None,
             draft_quant=files.draft.shape.quant if files.draft else "",
             drafter=self._engine.drafting.drafter,
             drafter_note=self._note,

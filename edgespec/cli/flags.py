@@ -177,7 +177,11 @@ class _DrafterName(click.ParamType[str]):
 
 _MODELS = (
     click.option("-t", "-m", "--target", metavar="MODEL", help="Catalogue id or GGUF file."),
-    click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto."),
+    click.option(
+        "--draft",
+        metavar="MODEL[,SMALLER...]|off|auto",
+        help="Draft model, and what drafts for it. Default: auto.",
+    ),
     click.option(
         "--draft-vocab",
         type=click.Choice(("same", "intersect")),

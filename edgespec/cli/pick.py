@@ -12,6 +12,7 @@ from edgespec.cli.render import Screen
 from edgespec.drafters import find
 from edgespec.errors import EdgespecError, ModelNotFound, UsageError
 from edgespec.models.catalogue import Catalogue, load_catalogue
+from edgespec.models.chain import drafts_named
 from edgespec.models.hub_client import is_offline
 from edgespec.models.hub_listing import ask_hub, ask_nobody
 from edgespec.models.names import Resolved, check_answers, resolve
@@ -32,6 +33,8 @@ class Pick:
     is_draft_named: bool
     """Asked for by name: then it has to fit."""
     drafter: str
+    lower: tuple[Resolved, ...] = ()
+    """Models that draft for the draft model, each for the one before it."""
 
     def advice(self, think: bool | None) -> dict[str, float]:
         """The publisher's sampling for the target; nothing for a file of the person's own."""
@@ -45,10 +48,11 @@ def pick(flags: Flags, screen: Screen) -> Pick:
     """Resolve the names, fetch what is missing and allowed. Raises: what stood in the way."""
     catalogue = load_catalogue()
     target = _target(flags, screen, catalogue)
-    draft = _draft(flags, screen, catalogue, target)
-    is_named = draft is not None and flags.draft not in (None, "auto")
-    picked = Pick(target, draft, is_named, flags.drafter or AUTO)
-    models = [resolved.model for resolved in (target, draft) if resolved is not None]
+    drafts = _drafts(flags, screen, catalogue, target)
+    is_named = bool(drafts) and flags.draft not in (None, "auto")
+    draft = drafts[0] if drafts else None
+    picked = Pick(target, draft, is_named, flags.drafter or AUTO, drafts[1:])
+    models = [resolved.model for resolved in (target, *drafts)]
     provide(screen, [m for m in models if isinstance(m, ModelSpec)], flags)
     _remember(target)
     return picked
@@ -119,12 +123,15 @@ def _resolved(name: str, flags: Flags, screen: Screen, catalogue: Catalogue) -> 
     return resolved
 
 
-def _draft(flags: Flags, screen: Screen, catalogue: Catalogue, target: Resolved) -> Resolved | None:
+def _drafts(
+    flags: Flags, screen: Screen, catalogue: Catalogue, target: Resolved
+) -> tuple[Resolved, ...]:
+    """The target's draft model, if any, and what was named to draft for it."""
     said = flags.draft or "auto"
     if said == "off":
         if _needs_draft(flags.drafter):
             raise UsageError(f"--draft off and --drafter {flags.drafter} exclude each other")
-        return None
+        return ()
     if said != "auto":
         if _leaves_draft_idle(flags.drafter):
             raise UsageError(
@@ -132,10 +139,11 @@ def _draft(flags: Flags, screen: Screen, catalogue: Catalogue, target: Resolved)
                 "has no use",
                 hint="leave one of them out",
             )
-        return _resolved(said, flags, screen, catalogue)
-    if _leaves_draft_idle(flags.drafter):
-        return None
-    return _known_draft(flags, catalogue, target)
+        return tuple(_resolved(str(name), flags, screen, catalogue) for name in drafts_named(said))
+    known = None
+    if not _leaves_draft_idle(flags.drafter):
+        known = _known_draft(flags, catalogue, target)
+    return () if known is None else (known,)
 
 
 def _needs_draft(drafter: str | None) -> bool:

@@ -23,7 +23,7 @@ _SOME = click.IntRange(min=16)
 
 @click.command()
 @click.argument("target", metavar="TARGET")
-@click.option("--draft", default="auto", metavar="MODEL|off|auto", help="Default: auto.")
+@click.option("--draft", default="auto", metavar="MODEL[,SMALLER]|off|auto", help="Default: auto.")
 @click.option("-c", "--ctx", type=_SOME, metavar="N", help="Context length in tokens.")
 @placing_flags
 @click.option("--hardware", metavar="NAME", help="rtx4090, 2x-rtx4090, m4-max-64, cpu-32, ...")
@@ -89,6 +89,8 @@ def show(screen: Screen, found: "Plan", hardware: "HardwareReport") -> None:
     screen.line(f"{found.target_id}: {_words(found.target)}")
     if found.draft is not None:
         screen.line(f"{found.draft_id}, which drafts: {_words(found.draft)}")
+    for name, placement in zip(found.lower_ids, found.lower, strict=True):
+        screen.line(f"{name}, which drafts for it: {_words(placement)}")
     if found.n_ctx_most > found.target.n_ctx:
         screen.line(f"--ctx {found.n_ctx_most} would fit too")
     for room in found.rooms:

@@ -183,6 +183,7 @@ def _plan(request: PlanRequest, found: Fit) -> Plan:
         n_ctx_most=_longest(request, choice),
         notes=tuple(notes(request, found)),
         lower=found.lower,
+        lower_ids=tuple(model.id for model in request.lower[: len(found.lower)]),
     )
 
 

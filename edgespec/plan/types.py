@@ -192,3 +192,5 @@ class Plan:
     """What is not known for certain, for example that sizes are the catalogue's."""
     lower: tuple[Placement, ...] = ()
     """Of the models that draft for the draft model, as they were asked for."""
+    lower_ids: tuple[str, ...] = ()
+    """Their names."""

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from edgespec.api.levels import Level, Tiers
 from edgespec.control import Fixed
+from edgespec.control.costs import Measured
 from edgespec.core import Dist, Drafter, Sampling, Tokens
+from edgespec.costs import PassCosts
 from edgespec.decode import Request, speculate
 from edgespec.drafters import DrafterInputs, create
+from edgespec.drafters.cascade import CascadeDrafter
 from edgespec.engine.context import ContextOptions
 from edgespec.engine.model import Model
 from edgespec.engine.session import LlamaSession
@@ -25,29 +29,44 @@ _BASE = (1, 270, 275, 300)
 
 @dataclass
 class Pair:
-    """A target and a draft model in memory, with every drafter; `close` frees them."""
+    """A target and its draft models in memory, with every drafter; `close` frees them."""
 
-    models: tuple[Model, Model]
+    models: tuple[Model, Model, Model]
     target: LlamaSession
     draft: LlamaSession
+    lower: LlamaSession
+    """Of a model that drafts for the draft model."""
     drafters: dict[str, Drafter]
 
     def close(self) -> None:
-        for owned in (self.target, self.draft, *self.models):
+        for owned in (self.target, self.draft, self.lower, *self.models):
             owned.close()
 
 
 def open_pair(write: Callable[..., Path], folder: Path) -> Pair:
-    """A tiny architecture twice: as it is, and with noise on its weights."""
+    """A tiny architecture three times: as it is, and with ever more noise on its weights."""
     models = (
         Model(write(folder / "target.gguf", scale=1.0)),
         Model(write(folder / "draft.gguf", scale=1.0, noise=0.1)),
+        Model(write(folder / "lower.gguf", scale=1.0, noise=0.2)),
     )
     target = models[0].new_session(OPTIONS)
-    draft = models[1].new_session(replace(OPTIONS, max_logits=1))
+    draft = models[1].new_session(OPTIONS)
+    lower = models[2].new_session(OPTIONS)
     inputs = DrafterInputs(target.n_vocab, lambda token: False, draft)
     drafters = {name: create(name, inputs) for name in ("none", "suffix", "model", "suffix+model")}
-    return Pair(models, target, draft, drafters)
+    pair = Pair(models, target, draft, lower, drafters)
+    drafters["cascade"] = CascadeDrafter(cascade_inputs(pair))
+    return pair
+
+
+def cascade_inputs(pair: Pair) -> DrafterInputs:
+    """The smaller model and retrieval under the draft model, for which a pass over many rows costs
+    hardly more than over one."""
+    inputs = DrafterInputs(pair.target.n_vocab, lambda token: False, pair.draft)
+    flat = Measured(PassCosts((1, 8), (1.0, 1.1)), draft_s=0.05, read_s=0.0001)
+    levels = [Level(one, None, flat.live(is_live=False)) for one in (pair.draft, pair.lower)]
+    return replace(inputs, under=Tiers(levels, inputs))
 
 
 def repetitive_prompt(target: LlamaSession) -> Tokens:

@@ -11,10 +11,19 @@ import pytest
 
 from edgespec import decode, decode_law
 from edgespec.core import Dist, Draft, Sampler, Sampling, Tokens, Verdict
+from edgespec.drafters.cascade import CascadeDrafter
+from edgespec.drafters.passes import Guessed
 from edgespec.verify import Target
 from tests import tinygguf
 from tests.exactness.chi_square import p_value
-from tests.exactness.llama_loop import Pair, law, open_pair, repetitive_prompt, replies
+from tests.exactness.llama_loop import (
+    Pair,
+    cascade_inputs,
+    law,
+    open_pair,
+    repetitive_prompt,
+    replies,
+)
 
 WRITERS = {
     "llama": tinygguf.write_llama,
@@ -25,6 +34,7 @@ WRITERS = {
 N = 2_000
 LEAST_P = 1e-4
 WARM = Sampling(1.0, top_k=3)
+COOL = Sampling(0.7, top_k=3)
 PENALISED = Sampling(1.0, top_k=3, presence_penalty=2.0, repeat_last_n=-1)
 
 
@@ -44,7 +54,10 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pair]]
         ("llama", "suffix", WARM),
         ("llama", "model", WARM),
         ("llama", "suffix+model", WARM),
+        ("llama", "cascade", WARM),
+        ("llama", "cascade", COOL),
         ("llama", "model", PENALISED),
+        ("llama", "cascade", PENALISED),
         ("gemma3", "model", WARM),
         ("mamba", "model", WARM),
         ("lfm2", "model", WARM),
@@ -63,6 +76,45 @@ def test_law_of_replies_is_the_targets(
     drafted = sum(step.drafted for step in steps)
     accepted = sum(step.accepted for step in steps)
     assert 0.05 * drafted < accepted < 0.98 * drafted  # both ways out of a draft were taken
+
+
+def test_cascade_spares_passes_of_its_draft_model(pairs: dict[str, Pair]) -> None:
+    """What the law above was seen with: guesses that came true."""
+    cascade = pairs["llama"].drafters["cascade"]
+    assert isinstance(cascade, CascadeDrafter)
+
+    replies(pairs["llama"], cascade, repetitive_prompt(pairs["llama"].target), WARM, 200)
+
+    assert 0.4 * cascade.tally.tokens < cascade.tally.passes < 0.9 * cascade.tally.tokens
+
+
+class Credulous(CascadeDrafter):
+    """What a cascade must not do: keep what was guessed as if the draft model had drawn it."""
+
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        passes = self._passes
+        assert isinstance(passes, Guessed)
+
+        class Believing:
+            def __getattr__(self, name: str) -> object:
+                return getattr(sampler, name)
+
+            def draw_draft(self, dist: Dist, position: int) -> int:
+                drawn, made = sampler.draw_draft(dist, position), passes._pass
+                guesses = made.guesses[made.used - 1 :][:1] if made is not None else ()
+                return guesses[0] if guesses and guesses[0] in dist.ids else drawn
+
+        return super().draft(context, k, Believing())  # type: ignore[arg-type]
+
+
+def test_guesses_kept_as_if_they_were_drawn_are_seen(pairs: dict[str, Pair]) -> None:
+    pair = pairs["llama"]
+    prompt = repetitive_prompt(pair.target)
+    expected = law(pair.target, prompt, WARM)
+
+    counts, _ = replies(pair, Credulous(cascade_inputs(pair)), prompt, WARM, N)
+
+    assert p_value(counts, expected) < LEAST_P
 
 
 class ArgmaxAsSampled:

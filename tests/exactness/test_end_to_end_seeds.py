@@ -10,7 +10,7 @@ from edgespec.api.types import Options
 from edgespec.core import Sampling
 from tests import tinygguf
 
-DRAFTERS = ("none", "suffix", "model", "suffix+model")
+DRAFTERS = ("none", "suffix", "model", "cascade", "suffix+model")
 PROMPT = "the inn and the hen: the inn, the hen, the inn"
 READABLE = tuple((tinygguf.FIRST_BYTE + byte, -math.inf) for byte in range(256))
 
