@@ -27,6 +27,12 @@ from edgespec.explanation import Decision
 
 _WINDOW = 0.9
 """What a step leaves of the older ones in the speed of late: about ten count."""
+_FORESEEN = 30.0
+"""Plain steps that the pace of a draft model counts for beside the speed of late: where a long copy
+ended, time is worth what comes next and not what was."""
+_CHEAPER = 1.5
+"""What time's worth is divided by where no draft is worth it: a step that is faster than a plain
+one is better than none, for no token can be had elsewhere."""
 _STALE = 200
 """Steps after which a plain one is taken, to know what it costs now."""
 _LEAST_LEFT = 16.0
@@ -74,11 +80,10 @@ class Auto:
     def choose(self, context: Tokens, budget: int) -> Choice:
         """The most promising draft that the ledger permits, or none."""
         at = self._situation(len(context), budget)
-        best = Found()
-        for free in self._free:
-            free.weigh(context, at, best)
-        for paid in self._paid:
-            paid.weigh(context, at, best)
+        best = self._chain(context, at)
+        if not best.k and not best.n_read and at.worth > 1:
+            at = at.priced(max(1.0, at.worth / _CHEAPER))
+            best = self._chain(context, at)
         for branching in self._branching:
             branching.weigh(context, at, best)
         if best.k and self._since_plain >= _STALE:
@@ -110,14 +115,24 @@ class Auto:
         self._since_plain = self._since_plain + 1 if step.drafted or found.n_read else 0
         self.log.add(self._decision(step, cost))
 
+    def _chain(self, context: Tokens, at: Situation) -> Found:
+        best = Found()
+        for free in self._free:
+            free.weigh(context, at, best)
+        for paid in self._paid:
+            paid.weigh(context, at, best)
+        return best
+
     def _unused(self) -> dict[str, str]:
         return {arm.name: arm.note for arm in self._branching}
 
     def _situation(self, context: int, budget: int) -> Situation:
         costs, draft = self._costs, self._costs.draft
         self._plain_s = plain_s = costs.target.plain_at(context)
-        if self._late_cost:
-            self._worth = max(1.0, self._late_tokens / self._late_cost)
+        pace = max((arm.pace for arm in self._paid), default=0.0)
+        ahead = _FORESEEN if pace else 0.0
+        tokens, cost = self._late_tokens + ahead * pace, self._late_cost + ahead
+        self._worth = max(1.0, tokens / cost) if cost else 1.0
         longest = LONGEST if self._draft_len is None else self._draft_len
         left = max(self._usual_tokens - self._n_tokens, self._n_tokens / 2, _LEAST_LEFT)
         return Situation(

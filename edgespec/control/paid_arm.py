@@ -24,6 +24,8 @@ _CERTAIN = 0.985
 """Acceptance that no draft model exceeds for long."""
 _LOOK_AGAIN = 32
 """Steps for which a drafter that cannot gain here is not thought about."""
+_REVISED = 4
+"""Steps between two looks at its pace, and looks at once where there was none yet."""
 
 
 class PaidArm:
@@ -35,6 +37,10 @@ class PaidArm:
         self._drafter = drafter
         self._sureness = Sureness(tuple(drafter.shares))
         self._n_kinds = len(drafter.shares)
+        self.pace = 0.0
+        """Tokens in a plain step's time that it promises to bring in the long run, 1 or more; 0
+        where it can bring nothing."""
+        self._revise_in = 0
         self._idle = 0
         self._hopeless_for = 0
         self._before: int | None = None
@@ -43,7 +49,9 @@ class PaidArm:
     def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
         """Replace `best` by drafting, by a trial, or by reading, where that promises more."""
         if not at.limit or self._drafter.note or self._is_hopeless(at):
+            self.pace, self._revise_in = 0.0, 0
             return
+        self._revise_pace(at)
         n_unread = self._drafter.unread(context)
         if n_unread > _CATCH_UP:
             if not best.k:
@@ -87,14 +95,26 @@ class PaidArm:
             self._before = before
 
     def _is_hopeless(self, at: Situation) -> bool:
-        """Whether not even near certainty would make it worth its time."""
+        """Whether not even near certainty would make it worth its time, were time worth little."""
         if self._hopeless_for:
             self._hopeless_for -= 1
             return True
-        found = best_length(at, at.limit, _CERTAIN, _CERTAIN, first_cost=at.token_cost)
+        cheap = at.priced(1.0)
+        found = best_length(cheap, at.limit, _CERTAIN, _CERTAIN, first_cost=at.token_cost)
         if found.gain <= 0:
             self._hopeless_for = _LOOK_AGAIN
         return found.gain <= 0
+
+    def _revise_pace(self, at: Situation) -> None:
+        """Towards what it brings if time is worth just that (Dinkelbach 1967)."""
+        if not self._revise_in:
+            most = _longest(0.0, at) or 1
+            for _ in range(1 if self.pace else _REVISED):
+                priced = at.priced(max(1.0, self.pace))
+                _, tokens, cost = self._promise(priced, most, hopeful=False)
+                self.pace = max(1.0, tokens / cost)
+            self._revise_in = _REVISED
+        self._revise_in -= 1
 
     def _promise(self, at: Situation, most: int, *, hopeful: bool) -> tuple[float, float, float]:
         """Gain, tokens and cost of asking it once, and going on where its answer is worth it."""

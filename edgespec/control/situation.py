@@ -1,7 +1,7 @@
 """Where a step stands, and what an arm promises there. All times are in plain steps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 NEGLIGIBLE = 0.01
@@ -30,6 +30,10 @@ class Situation:
     """A draft model's pass for a token; 0 without one."""
     read_cost: float = 0.0
     """A token of context that it reads."""
+
+    def priced(self, worth: float) -> "Situation":
+        """The same, were time worth so much."""
+        return replace(self, worth=worth)
 
 
 class Length(NamedTuple):
