@@ -1,10 +1,12 @@
 """The picker: a target, how to draft for it, and fetching what is not here, on the same screen."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from rich.text import Text as Cell
+from textual import work
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -12,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from edgespec.chat.shelf import ModelChange
-from edgespec.models.spec import ModelSpec
+from edgespec.errors import EdgespecError
 from edgespec.sizes import gigabytes
 from edgespec.text.clean import clean
 
@@ -23,7 +25,14 @@ from .keys import bindings
 from .shelf import OFF, DraftRow, Models, Row, missing
 
 REFRESH_S = 0.25
+REST_S = 0.3
+"""The cursor has to rest so long before files are read for a target's drafts."""
 TARGETS, DRAFTS = "targets", "drafts"
+MAX_NAME = 28
+NOT_NARROW = (2, 4)
+"""The columns for which a small screen has no room: the quantisation, whether it is here."""
+
+C = TypeVar("C")
 
 
 class ModelsScreen(Dialog[ModelChange]):
@@ -58,58 +67,86 @@ class ModelsScreen(Dialog[ModelChange]):
     def on_mount(self) -> None:
         """Fill the tables; show a download that is running."""
         super().on_mount()
+        self._is_narrow = self.app.size.width < lines.NARROW
         self._rows = self._models.rows()
         table = self._table(TARGETS)
-        table.add_columns(" ", "model", "size", "here", "tok/s", "fits this machine")
+        heads = (" ", "model", "quant", "size", "here", "tok/s", "fits")
+        table.add_columns(*self._shown(heads))
         for row in self._rows:
-            table.add_row(*self._cells(row))
+            table.add_row(*self._shown(self._cells(row)))
         self._table(DRAFTS).add_columns(" ", "draft", "size", "here", "why")
         if self._rows:
-            self._show_drafts(self._rows[0].spec)
+            self._show_drafts(self._models.drafts(self._rows[0]))
         table.focus()
         self.set_interval(REFRESH_S, self._follow_fetch)
         self._follow_fetch()
+
+    def _shown(self, cells: Sequence[C]) -> list[C]:
+        """The columns for which there is room."""
+        return [cell for i, cell in enumerate(cells) if not (self._is_narrow and i in NOT_NARROW)]
 
     def _table(self, name: str) -> "DataTable[Cell]":
         return self.query_one(f"#{name}", DataTable)
 
     def _cells(self, row: Row) -> list[Cell]:
-        spec, glyphs = row.spec, self._glyphs
-        mark = glyphs.mark if spec.id == self._loaded[0] else " "
+        glyphs = self._glyphs
+        mark = glyphs.mark if row.name == self._loaded[0] else " "
         verdict = f"{glyphs.accepted if row.fits else glyphs.rejected} {row.verdict}"
-        size = gigabytes(spec.planning_bytes) if spec.planning_bytes else "?"
-        name = f"{clean(spec.id)}  {clean(spec.quant)}"
+        size = gigabytes(row.size_bytes) if row.size_bytes else "?"
         style = "" if row.fits else "dim"
         here = "yes" if row.is_here else "-"
-        cells = (mark, name, size, here, speed_words(row), verdict)
+        name = clean(row.name)[:MAX_NAME]
+        cells = (mark, name, clean(row.quant), size, here, speed_words(row), verdict)
         return [Cell(cell, style) for cell in cells]
 
-    def _show_drafts(self, target: ModelSpec) -> None:
-        self._drafts = self._models.drafts(target)
-        table = self._table(DRAFTS)
+    def _show_drafts(self, drafts: list[DraftRow]) -> None:
+        table, at = self._table(DRAFTS), self._table(DRAFTS).cursor_row
+        before = self._drafts[at].name if 0 <= at < len(self._drafts) else ""
+        self._drafts = drafts
         table.clear()
         for draft in self._drafts:
             sign = self._glyphs.accepted if draft.ok else self._glyphs.rejected
+            if (self._target().name, draft.name) == self._loaded:
+                sign = self._glyphs.mark
             size = gigabytes(draft.size_bytes) if draft.size_bytes else ""
             here = "yes" if draft.is_here else "-"
             style = "" if draft.ok else "dim"
             cells = (
                 sign,
-                clean(draft.name),
+                clean(draft.name)[:MAX_NAME],
                 size if draft.ok else "",
                 here if size else "",
                 draft.told,
             )
             table.add_row(*(Cell(clean(cell), style) for cell in cells))
+        names = [draft.name for draft in drafts]
+        table.move_cursor(row=names.index(before) if before in names else 0)
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Another target: its drafts, and where it comes from."""
+        """Another target: its drafts, and where it comes from. A draft: all that is said of it."""
         if event.data_table.id == TARGETS and self._rows:
-            spec = self._rows[event.cursor_row].spec
-            self._show_drafts(spec)
-            about = f"{spec.title}, {spec.licence or 'licence unknown'}; from {spec.origin}"
-            about += f"\ntok/s: {speed_told(self._rows[event.cursor_row])}"
-            self.query_one("#about", Static).update(Content(clean(about)))
+            row = self._rows[event.cursor_row]
+            self._show_drafts(self._models.drafts(row))
+            self._judge_drafts(row)
+            self._say_about(f"{row.told}\ntok/s: {speed_told(row)}; {row.verdict}")
+        elif self._table(DRAFTS).has_focus and event.cursor_row < len(self._drafts):
+            draft = self._drafts[event.cursor_row]
+            self._say_about(f"{draft.name}: {draft.told}")
+
+    def _say_about(self, told: str) -> None:
+        self.query_one("#about", Static).update(Content(clean(told)))
+
+    @work(exclusive=True, group="judge")
+    async def _judge_drafts(self, row: Row) -> None:
+        """Look at the files of a target that the cursor rests on."""
+        await asyncio.sleep(REST_S)
+        try:
+            judged = await asyncio.to_thread(self._models.judged, row)
+        except EdgespecError as error:
+            self._say_about(f"{row.name}: {error.message}")
+            return
+        if self._target() is row:
+            self._show_drafts(judged)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """A target: on to its drafts. A draft: take both."""
@@ -120,8 +157,7 @@ class ModelsScreen(Dialog[ModelChange]):
         if not draft.ok:
             self.notify(f"{draft.name}: {draft.told}", timeout=4, markup=False)
             return
-        target = self._target().spec
-        self._wanted = ModelChange(target=target.id, draft=draft.name)
+        self._wanted = ModelChange(target=self._target().name, draft=draft.name)
         self._advance()
 
     def _advance(self) -> None:
@@ -157,13 +193,13 @@ class ModelsScreen(Dialog[ModelChange]):
             self._advance()
 
     def _refreshed(self) -> list[Row]:
-        here = {row.spec.id for row in self._models.rows() if row.is_here}
-        target = self._target().spec
-        self._drafts = self._models.drafts(target)
-        rows = [replace(row, is_here=row.spec.id in here) for row in self._rows]
+        here = {row.name for row in self._models.rows() if row.is_here}
+        rows = [replace(row, is_here=row.name in here) for row in self._rows]
         table = self._table(TARGETS)
         for at, row in enumerate(rows):
-            table.update_cell_at((at, 3), Cell("yes" if row.is_here else "-"))  # type: ignore[arg-type]
+            for column, cell in enumerate(self._shown(self._cells(row))):
+                table.update_cell_at((at, column), cell)  # type: ignore[arg-type]
+        self._show_drafts(self._models.drafts(rows[table.cursor_row]))
         return rows
 
     def _target(self) -> Row:
@@ -177,9 +213,8 @@ class ModelsScreen(Dialog[ModelChange]):
         """What would lie where, of what is chosen."""
         from .plan import PlanScreen
 
-        target = self._target().spec
         draft = self._drafts[self._table(DRAFTS).cursor_row]
-        names = (target.id, draft.name if draft.ok else OFF)
+        names = (self._target().name, draft.name if draft.ok else OFF)
         self.app.push_screen(PlanScreen(self._models, self._glyphs, names), self._take_plan)
 
     def _take_plan(self, change: ModelChange | None) -> None:

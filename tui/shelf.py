@@ -6,7 +6,8 @@ nothing of widgets; loading is the conversation's.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from edgespec.chat.controller import ChatController
@@ -15,8 +16,10 @@ from edgespec.errors import EdgespecError
 from edgespec.sizes import gigabytes
 
 if TYPE_CHECKING:
+    from edgespec.api.pairs import Candidate
     from edgespec.api.speeds import Speed
     from edgespec.models.catalogue import Catalogue
+    from edgespec.models.folders import Found
     from edgespec.models.spec import ModelSpec
     from edgespec.plan.types import Plan
     from edgespec.store import PullProgress
@@ -30,7 +33,14 @@ AUTO, OFF = "auto", "off"
 class Row:
     """One model as the picker shows it."""
 
-    spec: "ModelSpec"
+    name: str
+    """What a person types for it."""
+    quant: str
+    size_bytes: int | None
+    told: str
+    """What it is, its licence, where it comes from."""
+    spec: "ModelSpec | None"
+    """None: another program's file, read in place."""
     is_here: bool
     fits: bool
     verdict: str
@@ -85,9 +95,11 @@ class Models:
         free_bytes: Callable[[], int] | None = None,
         make_plan: "Callable[[str, str, int | None], Plan] | None" = None,
         speeds: "Callable[[Iterable[ModelSpec]], dict[str, Speed]] | None" = None,
+        others: "Callable[[set[Path]], list[Found]] | None" = None,
         must_choose: bool = False,
     ) -> None:
         self._make_plan, self._speeds = make_plan or _plan, speeds or _speeds
+        self._others = others or _others
         self._catalogue = catalogue
         self._pull, self._free_bytes = fetch or _pull, free_bytes or _free_bytes
         self.must_choose = must_choose
@@ -113,24 +125,29 @@ class Models:
         specs = [s for s in self.catalogue if s.kind == "model" and not is_draft_only(s)]
         here, speeds = _here(specs), self._speeds(specs)
         free_bytes = self.free_bytes
-        rows = [self._row(spec, spec.id in here, free_bytes) for spec in specs]
-        rows = [replace(row, speed=speeds.get(row.spec.id)) for row in rows]
-        return sorted(
-            rows, key=lambda row: (not row.is_here, not row.fits, row.spec.planning_bytes or 0)
-        )
+        rows = [
+            Row(
+                spec.id,
+                spec.quant,
+                spec.planning_bytes,
+                f"{spec.title}, {spec.licence or 'licence unknown'}; from {spec.origin}",
+                spec,
+                spec.id in here,
+                *_fit(spec.planning_bytes, free_bytes),
+                speeds.get(spec.id),
+            )
+            for spec in specs
+        ]
+        rows += [_of_another(found, free_bytes) for found in self._others(set(here.values()))]
+        return sorted(rows, key=lambda row: (not row.is_here, not row.fits, row.size_bytes or 0))
 
-    def _row(self, spec: "ModelSpec", is_here: bool, free_bytes: int) -> Row:
-        size = spec.planning_bytes
-        if size is None:
-            return Row(spec, is_here, True, "size unknown")
-        needed = int(size * ROOM)
-        if needed <= free_bytes:
-            return Row(spec, is_here, True, "fits")
-        return Row(spec, is_here, False, f"needs {gigabytes(needed)}, {gigabytes(free_bytes)} free")
+    def drafts(self, row: Row) -> list[DraftRow]:
+        """Ways to draft for a target, best first; those that cannot be, with the reason.
 
-    def drafts(self, target: "ModelSpec") -> list[DraftRow]:
-        """Ways to draft for a target, best first; those that cannot be, with the reason."""
-        known = self.catalogue.drafts_of(target)
+        By the catalogue, at once; `judged` looks at the files.
+        """
+        target = row.spec
+        known = self.catalogue.drafts_of(target) if target is not None else []
         here = _here(known)
         rows = [
             DraftRow(AUTO, "whatever gains, measured while it answers", True),
@@ -139,13 +156,30 @@ class Models:
         for spec in known:
             size = spec.planning_bytes or 0
             rows.append(DraftRow(spec.id, "fits this target", True, spec.id in here, size))
+        if target is None:
+            return rows
         others = [spec for spec in self.catalogue if spec.kind == "model" and spec not in known]
         rows += [
             DraftRow(spec.id, reason, False)
             for spec in others
-            if spec.id != target.id and (reason := _why_not(target, spec))
+            if spec is not target and (reason := _why_not(target, spec))
         ]
         return rows
+
+    def judged(self, row: Row) -> list[DraftRow]:
+        """The same by what the files say, and what was measured here; takes a second or two.
+
+        Any thread. Raises: `EdgespecError`: the target's own file is not usable.
+        """
+        from edgespec.api.pairs import find_pairs
+        from edgespec.models.names import resolve
+
+        found = find_pairs(resolve(row.name, self.catalogue), self.catalogue)
+        usual = self.drafts(row)
+        rows = [one for one in usual if one.name in (AUTO, OFF)]
+        rows += [_as_row(candidate) for candidate in found.candidates]
+        judged = {one.name for one in rows}
+        return rows + [one for one in usual if one.name not in judged]
 
     def plan(self, target: str, draft: str, n_ctx: int | None) -> "Plan":
         """What would lie where; any thread. Raises: `EdgespecError`: unknown, does not fit."""
@@ -206,10 +240,52 @@ class Models:
 # The store brings zipfile and ssl, psutil its own: 70 ms of CPU before the first paint.
 
 
-def _here(specs: "Iterable[ModelSpec]") -> set[str]:
+def _here(specs: "Iterable[ModelSpec]") -> "dict[str, Path]":
     from edgespec.store import list_installed
 
-    return {found.spec.id for found in list_installed(specs)}
+    return {found.spec.id: found.path for found in list_installed(specs)}
+
+
+def _others(known: "set[Path]") -> "list[Found]":
+    from edgespec.models.other_programs import all_found
+
+    known = {path.resolve() for path in known}
+    return [found for found in all_found() if found.path.resolve() not in known]
+
+
+def _of_another(found: "Found", free_bytes: int) -> Row:
+    from edgespec.models.quants import quant_of
+
+    size, quant = found.size_bytes, quant_of(found.path.name)
+    told = f"{found.program}'s, read in place: {found.path}"
+    return Row(found.name, quant, size, told, None, True, *_fit(size, free_bytes))
+
+
+def _fit(size_bytes: int | None, free_bytes: int) -> tuple[bool, str]:
+    """Whether a model of that size fits, and in words."""
+    if size_bytes is None:
+        return True, "size unknown"
+    needed = int(size_bytes * ROOM)
+    if needed <= free_bytes:
+        return True, "fits"
+    return False, f"needs {gigabytes(needed)}, {gigabytes(free_bytes)} free"
+
+
+def _as_row(one: "Candidate") -> DraftRow:
+    gain = one.here or one.expected
+    told = [part for part in (one.reason, one.note) if part]
+    if gain is not None:
+        low, high = gain.times
+        times = f"{low:.2f}x" if low == high else f"{low:.2f}x to {high:.2f}x"
+        told.insert(0, f"{times}, {'measured' if one.here else 'expected'} ({gain.source})")
+    is_fit = one.verdict != "unfit"
+    return DraftRow(
+        one.name,
+        "; ".join(told) or ("fits this target" if is_fit else ""),
+        is_fit,
+        one.is_here,
+        one.size_bytes or 0,
+    )
 
 
 def _pull(spec: "ModelSpec", tell: "Callable[[PullProgress], None]") -> object:
@@ -255,8 +331,4 @@ def _why_not(target: "ModelSpec", draft: "ModelSpec") -> str:
 
 def missing(rows: Sequence[Row | DraftRow], name: str) -> bool:
     """Whether the model of that name has to be fetched first."""
-    for row in rows:
-        own = row.spec.id if isinstance(row, Row) else row.name
-        if own == name:
-            return not row.is_here
-    return False
+    return any(row.name == name and not row.is_here for row in rows)

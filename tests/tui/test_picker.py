@@ -9,15 +9,18 @@ import pytest
 from edgespec.tui.shelf import Models
 from textual.widgets import DataTable
 
+from edgespec.api.speeds import Speed
 from edgespec.api.types import Options, PlaceMemory
 from edgespec.chat.controller import ChatController, OpenModel
 from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.errors import DoesNotFit, DownloadError
 from edgespec.models.catalogue import Catalogue
+from edgespec.models.folders import Found
 from edgespec.models.spec import HubSource, ModelSpec, SamplingAdvice
 from edgespec.plan.types import Line, Placement, Plan, Room, Rung
 from edgespec.store import PullProgress
 from tests.scripted import DESCRIPTION, ScriptedLM
+from tests.tinygguf import write_llama
 from tests.tui.stage import Stage, assert_golden, played, staged
 
 
@@ -205,7 +208,8 @@ def test_download_shows_bytes_rate_and_rest() -> None:
 
 
 def test_drafts_that_do_not_fit_say_why_and_are_not_taken() -> None:
-    rows = models(FakePull()).drafts(CATALOGUE.models["good"])
+    stock = models(FakePull())
+    rows = stock.drafts(next(row for row in stock.rows() if row.name == "good"))
 
     told = {row.name: (row.ok, row.told) for row in rows}
     assert told["small"] == (True, "fits this target")
@@ -252,5 +256,89 @@ def test_plan_that_does_not_fit_is_told_with_its_hint() -> None:
             await stage.until_shown("9.0 GB are needed, 4.0 are free")
 
             assert "try --ctx 2048" in stage.text()
+
+    played(scenario)
+
+
+def test_speed_is_measured_expected_or_unknown() -> None:
+    known = {"small": Speed(60.04, is_measured=True), "good": Speed(12.3, is_measured=False)}
+    stock = Models(CATALOGUE, free_bytes=lambda: 8_000_000_000, speeds=lambda specs: known)
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), models=stock) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("of memory are free")
+            rows = {row.split()[1]: row for row in stage.rows() if "Q4_K_M" in row}
+
+            assert " 60.0 " in rows["small"]
+            assert " ~12 " in rows["good"]
+            assert " ? " in rows["other"]
+            await stage.pilot.press("down")
+            await stage.until_shown("plain decoding, measured on this machine")
+
+    played(scenario)
+
+
+def test_model_of_another_program_can_be_taken(tmp_path: Path) -> None:
+    path = tmp_path / "theirs-Q4_0.gguf"
+    path.write_bytes(b"GGUF")
+    found = Found("ollama/theirs", "Ollama", path)
+    stock = Models(Catalogue({}, {}), others=lambda known: [found])
+    shelf = FakeShelf()
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=shelf)
+        async with staged(ScriptedLM(), chat=chat, models=stock) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("Ollama's, read in place")
+            await choose(stage)
+            await stage.until(lambda: bool(shelf.taken))
+
+            assert shelf.taken == [ModelChange(target="ollama/theirs", draft="auto")]
+
+    played(scenario)
+
+
+def test_drafts_are_judged_by_their_files(tmp_path: Path) -> None:
+    models_dir = tmp_path / "models"
+    for name in ("big", "little"):
+        (models_dir / name).mkdir(parents=True)
+        write_llama(models_dir / name / f"{name}.gguf")
+    tiny = {
+        name: spec(name, (models_dir / name / f"{name}.gguf").stat().st_size, vocab="")
+        for name in ("big", "little")
+    }
+    stock = Models(Catalogue(tiny, {}))
+
+    judged = stock.judged(next(row for row in stock.rows() if row.name == "big"))
+
+    told = {row.name: row for row in judged}
+    assert list(told)[:2] == ["auto", "off"]
+    assert told["little"].is_here
+    assert "a plain step" in told["little"].told
+
+
+def test_plan_is_loaded_with_another_context_and_without_a_draft() -> None:
+    asked: list[tuple[str, str, int | None]] = []
+
+    def plan(target: str, draft: str, n_ctx: int | None) -> Plan:
+        asked.append((target, draft, n_ctx))
+        return a_plan(target, draft, n_ctx)
+
+    shelf = FakeShelf()
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=shelf)
+        stock = Models(CATALOGUE, make_plan=plan)
+        async with staged(ScriptedLM(), chat=chat, models=stock) as stage:
+            await stage.app.screen.run_action("plan")
+            for key, n_made in (("c", 1), ("d", 2), ("enter", 3)):
+                await stage.until(lambda: len(asked) == n_made)  # noqa: B023
+                await stage.until_shown("target weights")
+                await stage.pilot.press(key)
+            await stage.until(lambda: bool(shelf.taken))
+
+            assert asked[-1] == ("qwen3-14b", "off", 4096)
+            assert shelf.taken == [ModelChange("qwen3-14b", "off", 4096)]
 
     played(scenario)
