@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from textual import work
 from textual.screen import Screen
 
-from edgespec.chat.commands import Command, draft_sentence, run
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.chat.shelf import ModelChange
 from edgespec.chat.trouble import Failure, WayKind
@@ -18,14 +17,18 @@ from edgespec.text.clean import clean
 
 from .feed import Feed
 from .glyphs import Glyphs
+from .lines import error_words
 from .log import ChatLog
 from .prompt import Prompt
 from .recent import Logged
 from .shelf import Models
-from .turn import TurnView, error_words
 
 if TYPE_CHECKING:
     from textual.widget import Widget
+
+    from edgespec.chat.commands import Command
+
+    from .turn import TurnView
 
 INTERRUPTED = 130
 QUIT_AGAIN_S = 2.0
@@ -57,7 +60,7 @@ class ChatActions(Screen[None]):
         """Show the conversation's branch as it is now."""
         raise NotImplementedError
 
-    async def do(self, command: Command) -> None:
+    async def do(self, command: "Command") -> None:
         """Do what a command says."""
         raise NotImplementedError
 
@@ -123,16 +126,22 @@ class ChatActions(Screen[None]):
     def action_draft(self) -> None:
         """Draft, or not, from the next answer on."""
         self.chat.toggle_draft()
+        from edgespec.chat.commands import draft_sentence
+
         self.notify(clean(draft_sentence(self.chat)), timeout=3, markup=False)
         self.refresh_chrome()
 
     def action_think(self) -> None:
         """Think, or not, from the next answer on."""
+        from edgespec.chat.commands import Command, run
+
         outcome = run(self.chat, Command("think", "off" if self.chat.is_thinking_on else "on"))
         self.notify(clean(outcome.text), timeout=3, markup=False)
 
     async def action_new(self) -> None:
         """Start a new chat."""
+        from edgespec.chat.commands import Command
+
         await self.do(Command("new", ""))
 
     def action_fold(self) -> None:
@@ -289,10 +298,10 @@ class ChatActions(Screen[None]):
 
     # One turn
 
-    def selected(self) -> TurnView | None:
+    def selected(self) -> "TurnView | None":
         """The turn that has the focus."""
         focused: Widget | None = self.focused
-        return focused if isinstance(focused, TurnView) else None
+        return next((view for view in self.log_view.views if view is focused), None)
 
     async def action_turn(self, what: str) -> None:
         """Do something with the selected turn."""
@@ -335,7 +344,7 @@ class ChatActions(Screen[None]):
         view = next((view for view in self.log_view.views if view.turn is turn), None)
         (view or self.prompt).focus()
 
-    async def _copy_code(self, view: TurnView) -> None:
+    async def _copy_code(self, view: "TurnView") -> None:
         codes = view.document.codes
         if not codes:
             self.notify("this answer has no code", timeout=2)

@@ -17,7 +17,7 @@ from edgespec.text.clean import clean
 
 from .dialog import Dialog, words
 from .keys import bindings
-from .turn import error_words
+from .lines import error_words
 
 TAIL_LINES = 12
 REPORT_LINES = 100

@@ -1,13 +1,18 @@
 """From the conversation's updates to the log: which views are live, what an end brings with it."""
 
+from typing import TYPE_CHECKING
+
 from edgespec.chat.controller import ChatController, LoadFailed, Turn, Update
 from edgespec.chat.turns import ContextFull, Loaded, Notice, Returned, TurnEnded
 from edgespec.events import Delta, Round
 from edgespec.text.clean import clean
 
+from .lines import error_words
 from .live import Live
 from .log import ChatLog
-from .turn import TurnView, error_words
+
+if TYPE_CHECKING:
+    from .turn import TurnView
 
 
 class Feed:
@@ -85,5 +90,5 @@ class Feed:
             await self.take_back(view.turn)
         return waiting[0].turn.prompt if waiting else ""
 
-    def _view_of(self, turn: Turn) -> TurnView | None:
+    def _view_of(self, turn: Turn) -> "TurnView | None":
         return next((view for view in self._log.views if view.turn is turn), None)

@@ -11,6 +11,7 @@ from textual.content import Content
 from edgespec.api.types import Description
 from edgespec.chat.controller import ChatController, LoadProgress, Turn
 from edgespec.chat.turns import ContextUsage, Reading, ratio
+from edgespec.errors import EdgespecError
 from edgespec.events import Stats
 from edgespec.sizes import gigabytes
 from edgespec.text.clean import clean
@@ -216,6 +217,12 @@ def draft_len(turn: Turn) -> str:
         return ""
     last = turn.last_round.step.drafted if turn.last_round is not None else 0
     return f"k {last}, mean {turn.stats.drafted / turn.stats.rounds:.1f}"
+
+
+def error_words(error: EdgespecError) -> Content:
+    """`error: sentence`, and the next command below it."""
+    words = Content.assemble(("error: ", "bold $text-error"), clean(error.message))
+    return Content.assemble(words, f"\n{clean(error.hint)}") if error.hint else words
 
 
 def loading(progress: LoadProgress, glyphs: Glyphs) -> Content:

@@ -1,7 +1,7 @@
 """The scrolling conversation: turns and notices; follows the end until a person scrolls up."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -12,7 +12,9 @@ from textual.widgets import Static
 from edgespec.chat.controller import Turn
 
 from .glyphs import Glyphs
-from .turn import TurnView
+
+if TYPE_CHECKING:
+    from .turn import TurnView
 
 MAX_TURNS = 40
 """Views kept at the end: laying out more makes every update slower."""
@@ -48,11 +50,12 @@ class ChatLog(VerticalScroll):
         return [*self._earlier, *(view.turn for view in self.views)]
 
     @property
-    def views(self) -> list[TurnView]:
+    def views(self) -> "list[TurnView]":
         """The turns that have a view, oldest first."""
-        return list(self.query_children(TurnView))
+        turns = (child for child in self.children if child.has_class("turn"))
+        return [cast("TurnView", turn) for turn in turns]
 
-    async def add_turn(self, turn: Turn) -> TurnView:
+    async def add_turn(self, turn: Turn) -> "TurnView":
         """Show a new turn at the end, whatever a person looked at before."""
         view = self._new_view(turn)
         await self.mount(view)
@@ -125,13 +128,15 @@ class ChatLog(VerticalScroll):
         grown = self.virtual_size.height - before_y
         self.scroll_to(y=self.scroll_y + grown, animate=False, force=True)
 
-    def _new_view(self, turn: Turn) -> TurnView:
+    def _new_view(self, turn: Turn) -> "TurnView":
+        from .turn import TurnView  # late: a new chat's first paint shows none
+
         view = TurnView(turn, self._glyphs)
         self.decorate(view)
         return view
 
     def _first_turn(self) -> Widget | int:
-        return next(iter(self.query_children(TurnView)), 0)
+        return next(iter(self.views), 0)
 
     async def _drop_oldest(self) -> None:
         views = self.views
@@ -139,7 +144,7 @@ class ChatLog(VerticalScroll):
             return
         last = self.children.index(views[-MAX_TURNS])
         gone = list(self.children[:last])
-        self._earlier += [child.turn for child in gone if isinstance(child, TurnView)]
+        self._earlier += [view.turn for view in views[:-MAX_TURNS]]
         await self.remove_children(gone)
         await self._tell_earlier()
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 from textual.screen import Screen
 
-from edgespec.chat.commands import COMMANDS, Command
-
 from .keys import KEYS
 
 if TYPE_CHECKING:
@@ -19,6 +17,8 @@ _NOT_HERE = {"app.command_palette", "escape", "interrupt"}
 
 def entries(screen: "Screen[object]") -> Iterable[SystemCommand]:
     """The chat's actions and commands; nothing while another screen is open."""
+    from edgespec.chat.commands import COMMANDS
+
     from .screen import ChatScreen
 
     if not isinstance(screen, ChatScreen):
@@ -38,6 +38,8 @@ def entries(screen: "Screen[object]") -> Iterable[SystemCommand]:
 
 async def _write(screen: "ChatScreen", name: str) -> None:
     """Do a command that needs nothing more; else write its beginning into the prompt."""
+    from edgespec.chat.commands import COMMANDS, Command
+
     usage = COMMANDS[name].usage
     if " " in usage.split(",")[0]:
         screen.prompt.put(f"/{name} ")

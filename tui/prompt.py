@@ -1,14 +1,16 @@
 """The message a person writes: several lines, Enter sends, history at the edges."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.events import Key
 from textual.message import Message
 from textual.widgets import TextArea
 
-from edgespec.chat.commands import completions
-
 from .keys import keys_of
+
+if TYPE_CHECKING:
+    from edgespec.chat.commands import Entry
 
 NEWLINE_KEYS = keys_of("break_line")
 
@@ -66,12 +68,20 @@ class Prompt(TextArea):
             self._enter()
         elif event.key == "ctrl+z" and not self.history.undo_stack:
             await self.run_action("screen.suspend")
-        elif event.key == "tab" and (entries := completions(self.text)):
+        elif event.key == "tab" and (entries := self.completions()):
             self.put(f"/{entries[0].name} ")
         else:
             return
         event.stop()
         event.prevent_default()
+
+    def completions(self) -> "list[Entry]":
+        """Commands that the text may become."""
+        if not self.text.startswith("/"):
+            return []  # without the commands' code, which the first paint does not wait for
+        from edgespec.chat.commands import completions
+
+        return completions(self.text)
 
     def _enter(self) -> None:
         if self.text.endswith("\\"):

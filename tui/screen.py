@@ -6,6 +6,7 @@ Owns no conversation: `ChatController` does. What the keys do is in `actions`.
 import asyncio
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from textual import work
 from textual.app import ComposeResult
@@ -13,7 +14,6 @@ from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.widgets import Static
 
-from edgespec.chat.commands import Command, Outcome, Unknown, completions, parse, run
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
@@ -22,13 +22,18 @@ from . import keys
 from .actions import ChatActions
 from .feed import Feed
 from .glyphs import Glyphs
+from .lines import error_words
 from .log import ChatLog
 from .pace import Pace
 from .panel import SpecPanel
 from .prompt import Prompt
 from .shelf import Models
 from .strip import HeaderBar, SpecStrip
-from .turn import TurnView, error_words
+
+if TYPE_CHECKING:  # what is imported late, the chat's first paint does not wait for
+    from edgespec.chat.commands import Command, Outcome
+
+    from .turn import TurnView
 
 MANY = 5
 """So many new turns at once are another chat."""
@@ -200,7 +205,7 @@ class ChatScreen(ChatActions):
             view.refresh_end()
         self.wake()
 
-    def decorate(self, view: TurnView) -> None:
+    def decorate(self, view: "TurnView") -> None:
         """Tell a view what stands beside its turn and whether the model still sees it."""
         siblings = self.chat.branches.siblings(view.turn)
         if view.turn in siblings and len(siblings) > 1:
@@ -214,6 +219,8 @@ class ChatScreen(ChatActions):
 
     async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Send, or do what a command says."""
+        from edgespec.chat.commands import Command, Unknown, parse
+
         parsed = parse(message.text)
         if isinstance(parsed, Unknown):
             await self.log_view.add_notice(clean(parsed.sentence), is_error=True)
@@ -237,11 +244,13 @@ class ChatScreen(ChatActions):
             self.chat.send(text)
         await self.show_turns()
 
-    async def do(self, command: Command) -> None:
+    async def do(self, command: "Command") -> None:
         """Do what a command says, and what follows on the screen."""
         if command.name in _SCREENS and not command.argument:
             await self.run_action(_SCREENS[command.name])
             return
+        from edgespec.chat.commands import run
+
         try:
             outcome = run(self.chat, command)
         except EdgespecError as error:
@@ -250,7 +259,7 @@ class ChatScreen(ChatActions):
         await self._follow(outcome)
         self.refresh_chrome()
 
-    async def _follow(self, outcome: Outcome) -> None:
+    async def _follow(self, outcome: "Outcome") -> None:
         is_sent = outcome.effect == "sent"
         if self.log_view.turns != self.chat.turns or is_sent:
             await self.show_turns()
@@ -280,7 +289,7 @@ class ChatScreen(ChatActions):
     def on_text_area_changed(self) -> None:
         """Keep what is being typed; show which commands it may become."""
         self.chat.chats.jot(self.prompt.text)
-        entries = completions(self.prompt.text)
+        entries = self.prompt.completions()
         rows = [f" {entry.usage:<26}{entry.summary}" for entry in entries[:MAX_COMPLETIONS]]
         if len(entries) > MAX_COMPLETIONS:
             rows[-1] = f" {self.glyphs.ellipsis} /help lists them all"

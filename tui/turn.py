@@ -19,7 +19,6 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from edgespec.chat.controller import Turn
-from edgespec.errors import EdgespecError
 from edgespec.events import TokenText
 from edgespec.text.clean import clean
 
@@ -34,12 +33,6 @@ TAIL_CHARS = 1200
 """Of growing reasoning only so much is shown at each update."""
 MAX_SAID = 8
 _BLANK = Content("")
-
-
-def error_words(error: EdgespecError) -> Content:
-    """`error: sentence`, and the next command below it."""
-    words = Content.assemble(("error: ", "bold $text-error"), clean(error.message))
-    return Content.assemble(words, f"\n{clean(error.hint)}") if error.hint else words
 
 
 class TurnView(Widget, can_focus=True):
@@ -134,7 +127,7 @@ class TurnView(Widget, can_focus=True):
             else:
                 made += self.document.lines(width)
         if turn.error is not None:
-            made += [_BLANK, *self._words(error_words(turn.error)).lines(width)]
+            made += [_BLANK, *self._words(lines.error_words(turn.error)).lines(width)]
         end = lines.turn_end(turn, self._glyphs, self.branch, is_left_out=self.is_left_out)
         if end.plain:
             made += [_BLANK, *self._words(end.stylize(MUTED)).lines(width)]
