@@ -24,7 +24,7 @@ from edgespec.core import (
     Tokens,
 )
 from edgespec.drafters import DrafterClass, DrafterInputs, Noted
-from edgespec.drafters.arms import Bucket, Free, Heard, Paid
+from edgespec.drafters.arms import Branching, Bucket, Free, Heard, Paid
 from edgespec.drafters.third_party import told
 from edgespec.errors import Interrupted, UsageError
 
@@ -57,6 +57,11 @@ def _guarded(name: str, drafter: Any, inputs: DrafterInputs) -> "Guarded":
     if isinstance(drafter, Paid) and isinstance(drafter, Steered):
         _check_buckets(drafter.buckets, 2 * len(drafter.shares))
         return _GuardedPaid(name, drafter, inputs)
+    if isinstance(drafter, Branching):
+        from edgespec.drafters.guard_trees import GuardedTrees
+
+        _check_buckets(drafter.buckets, len(drafter.buckets))
+        return GuardedTrees(name, drafter, inputs)
     if isinstance(drafter, Free):
         _check_buckets(drafter.buckets, len(drafter.buckets))
         return _GuardedFree(name, drafter, inputs)
@@ -84,12 +89,12 @@ class Guarded:
         """See `core.Drafter`; nothing once it has broken its contract."""
         if self._is_off or k == 0:
             return Draft()
-        return self._checked(lambda: self._drafter.draft(_frozen(context), k, sampler), context, k)
+        return self._checked(lambda: self._drafter.draft(frozen(context), k, sampler), context, k)
 
     def learn(self, context: Tokens, logits: Logits) -> None:
         """See `core.LearnsFromTarget`."""
         if self._learns and not self._is_off:
-            self._tried(lambda: self._drafter.learn(_frozen(context), logits), None)
+            self._tried(lambda: self._drafter.learn(frozen(context), logits), None)
 
     def _checked(self, ask: Callable[[], Draft], context: Tokens, k: int) -> Draft:
         def asked() -> Draft:
@@ -132,10 +137,10 @@ class _GuardedFree(Guarded):
         n = len(self.buckets)
 
         def heard_checked(bucket: int, is_hit: bool) -> None:
-            heard(_bucket(bucket, n), is_hit)
+            heard(bucket_in(bucket, n), is_hit)
 
         def begun() -> Iterator[int]:
-            return iter(self._drafter.outlook(_frozen(context), heard_checked))
+            return iter(self._drafter.outlook(frozen(context), heard_checked))
 
         nothing: Iterator[int] = iter(())
         found = self._tried(begun, nothing)
@@ -161,23 +166,23 @@ class _GuardedPaid(Guarded):
     def bucket_of(self, confidence: float) -> int:
         """See `arms.Paid`."""
         n = len(self.shares)
-        return self._tried(lambda: _bucket(self._drafter.bucket_of(confidence), n), 0)
+        return self._tried(lambda: bucket_in(self._drafter.bucket_of(confidence), n), 0)
 
     def unread(self, context: Tokens) -> int:
         """See `arms.Paid`."""
-        return max(0, int(self._tried(lambda: self._drafter.unread(_frozen(context)), 0)))
+        return max(0, int(self._tried(lambda: self._drafter.unread(frozen(context)), 0)))
 
     def read(self, context: Tokens, n_tokens: int, sampler: Sampler) -> None:
         """See `core.Steered`."""
         if not self._is_off:
-            self._tried(lambda: self._drafter.read(_frozen(context), n_tokens, sampler), None)
+            self._tried(lambda: self._drafter.read(frozen(context), n_tokens, sampler), None)
 
     def draft_while(self, context: Tokens, k: int, sampler: Sampler, steering: Steering) -> Draft:
         """See `core.Steered`."""
         if self._is_off or k == 0:
             return Draft()
         return self._checked(
-            lambda: self._drafter.draft_while(_frozen(context), k, sampler, steering), context, k
+            lambda: self._drafter.draft_while(frozen(context), k, sampler, steering), context, k
         )
 
 
@@ -225,7 +230,8 @@ def _check_buckets(buckets: object, n: int) -> None:
         raise Breach("has buckets that are not what drafters.arms asks for")
 
 
-def _bucket(bucket: object, n: int) -> int:
+def bucket_in(bucket: object, n: int) -> int:
+    """The number of a bucket of n. Raises: `Breach`."""
     if not isinstance(bucket, int | np.integer) or not 0 <= bucket < n:
         raise Breach(f"names bucket {bucket!r} of {n}")
     return int(bucket)
@@ -233,12 +239,12 @@ def _bucket(bucket: object, n: int) -> int:
 
 def _next_bucket(found: Iterator[int], n: int) -> int | None:
     try:
-        return _bucket(next(found), n)
+        return bucket_in(next(found), n)
     except StopIteration:
         return None
 
 
-def _frozen(context: Tokens) -> Tokens:
+def frozen(context: Tokens) -> Tokens:
     """The context as a stranger may read it: writing to it raises."""
     view = context.view()
     view.flags.writeable = False

@@ -13,7 +13,7 @@ from edgespec.cli.main import cli
 from edgespec.core import Draft, Sampling, Steered, Tokens
 from edgespec.doctor import report
 from edgespec.drafters import DRAFTERS, DrafterInputs, create, find, names, third_party
-from edgespec.drafters.arms import Free, Paid
+from edgespec.drafters.arms import Branching, Free, Paid
 from edgespec.drafters.contract import StatelessDrafterContract
 from edgespec.errors import Interrupted, UsageError
 from edgespec.sampling import RequestSampler
@@ -289,3 +289,66 @@ def test_interruption_passes_the_guard(install: Install) -> None:
         made.draft(tokens_of(1, 2), 4, GREEDY)
 
     assert getattr(made, "note") == ""  # noqa: B009
+
+
+TREES = """
+from edgespec.core import Branch, Draft
+from edgespec.drafters.arms import Bucket, Offer
+class Fork:
+    name = "fork"
+    needs_draft_model = False
+    needs_branches = 1
+    buckets = (Bucket("either", 0.5),)
+    best = ()
+    def __init__(self, inputs): pass
+    def draft(self, context, k, sampler):
+        return Draft((1,), branches=(Branch(len(context), (2,)),)) if k > 1 else Draft((1,)[:k])
+    def offers(self, context, most, rates, heard):
+        heard(0, True)
+        return [Offer(1, 0.5), Offer(2, 0.9)]
+    def way(self, n_nodes, depth):
+        return [0] * depth
+"""
+
+
+def fork(install: Install, source: str = TREES) -> Branching:
+    install(source, "fork = stranger:Fork")
+    made = create("fork", replace(inputs(), max_branches=2))
+    assert isinstance(made, Branching)
+    return made
+
+
+def unheard(bucket: int, is_hit: bool) -> None:
+    """Nobody learns."""
+
+
+def test_guarded_drafter_of_trees_is_an_arm_too(install: Install) -> None:
+    made, heard = fork(install), []
+
+    offers = list(made.offers(tokens_of(1), 4, {}, lambda *seen: heard.append(seen)))
+
+    assert offers == [(1, 0.5), (2, 0.9)]
+    assert heard == [(0, True)]
+    assert made.draft(tokens_of(1), 2, GREEDY).n_nodes == 2
+    assert (list(made.way(2, 1)), made.best, made.buckets[0].name) == ([0], (), "either")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("Offer(2, 0.9)", "Offer(5, 0.9)"),
+        ("Offer(2, 0.9)", "Offer(2, 2.5)"),
+        ("Offer(2, 0.9)", "None"),
+        ("heard(0, True)", "heard(1, True)"),
+        ("heard(0, True)", "context[0] = 1"),
+    ],
+)
+def test_offers_that_no_tree_can_keep_cost_the_arm(
+    install: Install, right: str, wrong: str
+) -> None:
+    made = fork(install, TREES.replace(right, wrong))
+
+    offers = [list(made.offers(tokens_of(1), 4, {}, unheard)) for _ in range(2)]
+
+    assert offers == [[], []]
+    assert made.draft(tokens_of(1), 2, GREEDY) == Draft()
