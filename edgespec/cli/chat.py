@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from edgespec.chat.controller import ChatController
     from edgespec.history.library import Library
     from edgespec.history.records import SavedChat
+    from edgespec.models.catalogue import Catalogue
 
 
 _SAID_OTHERWISE = ("reproducible", "logit_bias")
@@ -110,12 +111,14 @@ def _chat(
     from edgespec.cli.shelf import ModelShelf
     from edgespec.history.keeper import Keeper
     from edgespec.history.library import Library
+    from edgespec.models.catalogue import load_catalogue
 
-    library = Library()
+    library, catalogue = Library(), load_catalogue()
     saved = _saved(library, flags)
     if saved is not None and flags.target is None:
-        flags = replace(flags, target=_known_model(saved.chat.target))
-    picked = None if can_choose and has_nothing(flags) else pick(flags, screen)
+        flags = replace(flags, target=_known_model(saved.chat.target, catalogue))
+    is_empty = can_choose and has_nothing(flags, catalogue)
+    picked = None if is_empty else pick(flags, screen, catalogue)
     shelf = ModelShelf(doors, flags, picked)
     advice = picked.advice(flags.think) if picked is not None else {}
     chat = ChatController(
@@ -182,12 +185,11 @@ def _options(flags: Flags, advice: dict[str, float], settings: dict[str, Any]) -
     )
 
 
-def _known_model(name: str) -> str | None:
+def _known_model(name: str, catalogue: "Catalogue") -> str | None:
     """The model a chat was held with, if it is on this machine."""
-    from edgespec.models.catalogue import load_catalogue
     from edgespec.store import list_installed
 
-    here = {found.spec.id for found in list_installed(load_catalogue())}
+    here = {found.spec.id for found in list_installed(catalogue)}
     return name if name in here else None
 
 

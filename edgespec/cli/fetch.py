@@ -1,14 +1,20 @@
 """Shows a model being fetched: one moving line on a terminal, a line per tenth in a log."""
 
+from typing import TYPE_CHECKING
+
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import duration
 from edgespec.models.spec import ModelSpec
 from edgespec.sizes import gigabytes
-from edgespec.store import PullProgress, pull
+
+if TYPE_CHECKING:
+    from edgespec.store import PullProgress
 
 
 def fetch(screen: Screen, spec: ModelSpec, *, offline: bool = False) -> None:
     """Get the model's file onto this machine. Raises: `DownloadError`, `ModelNotFound`."""
+    from edgespec.store import pull  # network code, which a model that is here needs none of
+
     path = pull(spec, Shown(screen), offline=offline)
     screen.note(f"{spec.id} is here now: {path}")
 
@@ -23,7 +29,7 @@ class Shown:
         self._note = ""
         self._is_stalled = False
 
-    def __call__(self, state: PullProgress) -> None:
+    def __call__(self, state: "PullProgress") -> None:
         """Show one state."""
         if state.phase == "download" and state.source != self._source:
             self._begin(state)
@@ -35,7 +41,7 @@ class Shown:
         elif state.phase == "download":
             self._log(state)
 
-    def _begin(self, state: PullProgress) -> None:
+    def _begin(self, state: "PullProgress") -> None:
         self._source = state.source
         size = f" ({gigabytes(state.total_bytes)})" if state.total_bytes else ""
         self._screen.note(f"fetching {state.file}{size} from {state.source}")
@@ -43,7 +49,7 @@ class Shown:
         if state.done_bytes:
             self._screen.note(f"going on after {gigabytes(state.done_bytes)}")
 
-    def _log(self, state: PullProgress) -> None:
+    def _log(self, state: "PullProgress") -> None:
         """For a log: each tenth, and once per stall that data stopped."""
         if state.stalled_s and not self._is_stalled:
             self._screen.note(f"no data for {state.stalled_s:.0f} s")
@@ -55,7 +61,7 @@ class Shown:
                 self._screen.note(f"{tenths * 10} %")
 
 
-def progress_line(state: PullProgress) -> str:
+def progress_line(state: "PullProgress") -> str:
     """For example "fetching m.gguf: 3.10 GB of 9.00 GB, 34%, 41 MB/s, 2:24 left"."""
     parts = [f"{state.doing} {state.file}: {gigabytes(state.done_bytes)}"]
     if state.total_bytes:

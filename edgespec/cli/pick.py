@@ -18,7 +18,7 @@ from edgespec.models.hub_listing import ask_hub, ask_nobody
 from edgespec.models.names import Resolved, check_answers, resolve
 from edgespec.models.spec import ModelSpec
 from edgespec.sizes import gigabytes
-from edgespec.store import described, installed, list_installed
+from edgespec.store import installed, list_installed
 
 STARTER = "smollm2-135m"
 """Offered where there is no model: small, and on the Python package index."""
@@ -44,9 +44,12 @@ class Pick:
         return model.advice(think=think is not False).given()
 
 
-def pick(flags: Flags, screen: Screen) -> Pick:
-    """Resolve the names, fetch what is missing and allowed. Raises: what stood in the way."""
-    catalogue = load_catalogue()
+def pick(flags: Flags, screen: Screen, catalogue: Catalogue | None = None) -> Pick:
+    """Resolve the names, fetch what is missing and allowed. Raises: what stood in the way.
+
+    `catalogue`: where it was read already.
+    """
+    catalogue = catalogue or load_catalogue()
     target = _target(flags, screen, catalogue)
     drafts = _drafts(flags, screen, catalogue, target)
     is_named = bool(drafts) and flags.draft not in (None, "auto")
@@ -58,11 +61,10 @@ def pick(flags: Flags, screen: Screen) -> Pick:
     return picked
 
 
-def has_nothing(flags: Flags) -> bool:
+def has_nothing(flags: Flags, catalogue: Catalogue) -> bool:
     """Whether no model is on this machine, and nobody named one or agreed to fetch one."""
     if flags.target is not None or flags.yes:
         return False
-    catalogue = load_catalogue()
     return _last_used(catalogue) is None and not list_installed(
         spec for spec in catalogue if spec.kind == "model"
     )
@@ -96,6 +98,8 @@ def _ask(screen: Screen, missing: list[ModelSpec]) -> None:
 
 
 def _are_missing(missing: list[ModelSpec]) -> str:
+    from edgespec.store import described
+
     what = " and ".join(f"{spec.id} ({described(spec)}, from {spec.origin})" for spec in missing)
     return f"{what} {'is' if len(missing) == 1 else 'are'} not on this machine"
 
