@@ -198,7 +198,7 @@ class ChatActions(Screen[None]):
         from .failed import FailedScreen, is_way
 
         log = [*self.app.recent_log.lines] if isinstance(self.app, Logged) else []
-        screen = FailedScreen(failure, log, self.chat.description, self.copy)
+        screen = FailedScreen(failure, log, self.chat.description, self.copy, self.prompt.insert)
         kind = await self.app.push_screen_wait(screen)
         if kind == "model":
             self.action_models()

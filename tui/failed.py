@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.content import Content
+from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -26,7 +27,7 @@ REPORT_LINES = 100
 class FailedScreen(Dialog[str]):
     """One line for each way on. Ends with a `WayKind`, with "model", or with None."""
 
-    HINT = "Enter chooses, l log, c copies a report, Esc closes"
+    HINT = "Enter chooses, F8 log, Ctrl+E copies a report, Esc"
     BINDINGS: ClassVar[list[BindingType]] = bindings("failed")
 
     def __init__(
@@ -35,11 +36,14 @@ class FailedScreen(Dialog[str]):
         log: Sequence[str],
         description: Description | None,
         copy: Callable[[str], Awaitable[None]],
+        type_on: Callable[[str], object],
     ) -> None:
-        """`log`: the lines of this process. `copy`: copies a text and says how."""
+        """`log`: the lines of this process. `copy`: copies a text and says how. `type_on`: puts
+        what is typed here into the prompt."""
         super().__init__()
         self._failure, self._log, self._description = failure, log, description
-        self._copy = copy
+        self._copy, self._type_on = copy, type_on
+        self._is_left = False
 
     def parts(self) -> Iterable[Widget]:
         """The sentence and its hint, the ways, the log behind a key."""
@@ -57,6 +61,16 @@ class FailedScreen(Dialog[str]):
         ways = self.query_one(OptionList)
         ways.highlighted = 0
         ways.focus()
+
+    def on_key(self, event: Key) -> None:
+        """Who is typing when it fails types on: no letter is lost, and none chooses anything."""
+        if event.character is None or not event.is_printable:
+            return
+        event.stop()
+        self._type_on(event.character)
+        if not self._is_left:
+            self._is_left = True
+            self.dismiss(None)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """That way."""

@@ -1,10 +1,11 @@
 """The context is full: the ways on, one of which a person takes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -22,9 +23,10 @@ class FullScreen(Dialog[ChoiceKind]):
     HINT = "Enter chooses, Esc takes the message back"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Cancel", show=False)]
 
-    def __init__(self, full: ContextFull) -> None:
+    def __init__(self, full: ContextFull, type_on: Callable[[str], object]) -> None:
+        """`type_on`: puts what is typed here into the prompt."""
         super().__init__()
-        self._full = full
+        self._full, self._type_on = full, type_on
 
     def parts(self) -> Iterable[Widget]:
         """The sentence with the numbers, and the choices."""
@@ -32,6 +34,12 @@ class FullScreen(Dialog[ChoiceKind]):
         yield OptionList(
             *(Option(Content(clean(choice.told)), id=choice.kind) for choice in self._full.choices)
         )
+
+    def on_key(self, event: Key) -> None:
+        """Who is typing when the context is full loses no letter."""
+        if event.character is not None and event.is_printable:
+            event.stop()
+            self._type_on(event.character)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """That way."""

@@ -118,9 +118,9 @@ KEYS = (
     Key("s", "save", "s", "save it as a file", "log"),
     Key("escape,f8,q", "close", "Esc", "back", "log"),
     Key("enter", "", "Enter", "take the chosen way", "failed", is_ours=False),
-    Key("l", "details", "l", "the last lines of the log", "failed"),
-    Key("c", "report", "c", "copy a report for whoever helps", "failed"),
-    Key("escape", "close", "Esc", "back; the error stays in the chat", "failed"),
+    Key("f8", "details", "F8", "the last lines of the log", "failed"),
+    Key("ctrl+e", "report", "Ctrl+E", "copy a report for whoever helps", "failed"),
+    Key("escape", "close", "Esc", "back, as typing is; the error stays", "failed"),
 )
 
 

@@ -303,7 +303,7 @@ class ChatScreen(ChatActions):
 
         full = self.chat.full
         assert full is not None
-        kind = await self.app.push_screen_wait(FullScreen(full))
+        kind = await self.app.push_screen_wait(FullScreen(full, self.prompt.insert))
         try:
             self.chat.choose(kind)
         except EdgespecError as error:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from edgespec.tui.failed import FailedScreen, report
 from edgespec.tui.shelf import Models
+from textual.events import Key
 
 from edgespec.api.types import LanguageModel
 from edgespec.chat import workers
@@ -45,7 +46,7 @@ def test_failed_load_is_told_with_the_ways_on(size: tuple[int, int]) -> None:
         rows = stage.rows()
         top = next(i for i, row in enumerate(rows) if "The model could not be loaded" in row)
         box = [row.strip() for row in rows[top:] if row.strip().startswith(("╭", "│", "╰"))]
-        end = next(i for i, row in enumerate(box) if "Esc closes" in row)
+        end = next(i for i, row in enumerate(box) if "Ctrl+E" in row)
         assert_golden(f"failed-{size[0]}x{size[1]}", "\n".join(box[: end + 1]))
 
     after_failed_load(test, size)
@@ -72,12 +73,24 @@ def test_escape_leaves_the_error_in_the_chat() -> None:
     after_failed_load(test)
 
 
+def test_who_is_typing_types_on() -> None:
+    async def test(stage: Stage, shelf: Lighter) -> None:
+        for character in "cold":
+            stage.app.post_message(Key(character, character))  # without waiting, as people type
+        await stage.until(lambda: stage.prompt.text == "cold")
+
+        assert not isinstance(stage.app.screen, FailedScreen)
+        assert shelf.taken == []
+
+    after_failed_load(test)
+
+
 def test_log_is_shown_and_a_report_is_copied() -> None:
     async def test(stage: Stage, shelf: Lighter) -> None:
         stage.app.recent_log.lines.append("12:00:00 ERROR ggml: out of memory")
-        await stage.pilot.press("l")
+        await stage.pilot.press("f8")
         await stage.until_shown("nothing was logged")  # what came later is not of this failure
-        await stage.pilot.press("c")
+        await stage.pilot.press("ctrl+e")
         await stage.until(lambda: "DoesNotFit" in (stage.app.clipboard or ""))
 
         assert "Python" in stage.app.clipboard

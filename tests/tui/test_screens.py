@@ -196,8 +196,9 @@ def test_full_context_asks_and_does_what_was_chosen() -> None:
             await stage.until_shown("Context full")
             assert "leave out" in stage.text()
 
-            await stage.pilot.press("enter")
+            await stage.pilot.press(*"next", "enter")
             await stage.until_shown("Short.")
+            assert stage.prompt.text == "next"
             await stage.until_ended()
 
             assert "[the model does not see this any more]" in stage.text()
