@@ -30,7 +30,7 @@ def ahead(result: Result) -> Iterator[str]:
                 yield (
                     f"ahead of edgespec: {peer.arm} on {cell.where}: "
                     f"{peer.ratio:.2f} against {cell.ours.ratio:.2f} ({cell.ours.arm})"
-                    f"{_why_faster(peer, cell)}"
+                    f"{_why_faster(result, peer, cell)}"
                 )
     for engine in dict.fromkeys(_family(peer.arm) for peer in peers):
         yield from _sooner(result, engine)
@@ -68,13 +68,17 @@ def _family(arm: str) -> str:
     return arm.partition(":")[0]
 
 
-def _why_faster(peer: Score, cell: _Scored) -> str:
+def _why_faster(result: Result, peer: Score, cell: _Scored) -> str:
     ours, reasons = cell.ours, []
     plain = next((s for s in cell.everyone if s.arm == f"{_family(peer.arm)}:plain"), None)
     if plain is not None and plain.ratio > _LEVEL:
-        reasons.append(f"its plain decoding is {plain.ratio:.2f} times as fast here")
+        which = "it decodes plainly, and that" if plain is peer else "its plain decoding"
+        reasons.append(f"{which} is {plain.ratio:.2f} times as fast here")
+        reasons += _build_reasons(result, peer.arm)
     if peer.interval and ours.interval and peer.interval.low <= ours.interval.high:
         reasons.append("within the intervals of both")
+    elif peer.ratio / ours.ratio <= _noise(result):
+        reasons.append(_within_noise(result))
     if peer.acceptance and ours.acceptance and peer.acceptance > ours.acceptance + 0.05:
         reasons.append(
             f"it accepts {peer.acceptance:.0%} of its drafts, edgespec {ours.acceptance:.0%}"

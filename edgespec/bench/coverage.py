@@ -18,9 +18,11 @@ def coverage(result: Result) -> Iterator[str]:
         _share("temperatures", {c.temperature for c in cells}, set(asked.temperatures)),
         _share("prompts", {c.prompt for c in cells}, {p.name for p in asked.prompts}),
     ]
+    n_cells = len(asked.prompts) * len(asked.temperatures)
     n_repeated = sum(len(cell.turns) > 1 for cell in cells)
     yield (
-        f"measured {', '.join(parts)}; {len(cells)} cells (a prompt at a temperature), "
+        f"measured {', '.join(parts)}; {len(cells)} of {n_cells} cells (a prompt at a "
+        f"temperature), "
         f"{n_repeated} of them more than once"
     )
     by_kind: dict[str, dict[str, None]] = {}
@@ -28,7 +30,7 @@ def coverage(result: Result) -> Iterator[str]:
         by_kind.setdefault(cell.kind, {})[cell.lang] = None
     yield "reached: " + ", ".join(f"{kind} ({' '.join(by_kind[kind])})" for kind in by_kind)
     n_turns = sum(len(cell.turns) for cell in cells)
-    n_wanted = 2 * asked.n_rounds * len(asked.prompts) * len(asked.temperatures)
+    n_wanted = 2 * asked.n_rounds * n_cells
     if n_turns < n_wanted:
         minutes = ceil(result.seconds / 60 * n_wanted / n_turns)
         yield f"{n_turns} of {n_wanted} turns fitted the time; --minutes {minutes} would fit all"

@@ -53,7 +53,7 @@ def _line(arm: str, levels: _Levels, own: _Levels) -> str:
 
 def _against(ours: Mapping[str, _Levels], together: Mapping[str, _Levels]) -> Iterator[str]:
     """From where on an engine that decodes answers together is faster than one that queues them."""
-    for n in sorted({n for levels in ours.values() for n in levels}):
+    for n in sorted({n for levels in ours.values() for n in levels if n > 1}):
         best, rival = _best(ours, n), _best(together, n)
         if best and rival and rival.tokens_per_s > _NOISE * best.tokens_per_s:
             yield (
@@ -75,7 +75,7 @@ def _by_the_curve(result: Result, ours: Mapping[str, _Levels]) -> Iterator[str]:
         f"by the passes measured here, decoding the answers together without drafts would give "
         f"{told} readers, times one reader's plain speed"
     )
-    for n in levels:
+    for n in levels[levels[0] == 1 :]:
         best = _best(ours, n)
         if best and worth[n] > _NOISE * best.ratio:
             yield (

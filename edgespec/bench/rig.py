@@ -10,9 +10,10 @@ import numpy as np
 
 from edgespec.api.arms import AUTO, branches_for, translation_of
 from edgespec.api.files import find_files
+from edgespec.api.levels import Level, levels_of
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.model import LoadedModel
-from edgespec.api.pace import PHASE, measured
+from edgespec.api.pace import PHASE, costs_under, measured
 from edgespec.api.types import DraftVocab, Message, Options, PlaceMemory, Placing
 from edgespec.api.wishes import wishes
 from edgespec.bench.revive import plain
@@ -113,21 +114,33 @@ class Rig:
     @property
     def native_s(self) -> float:
         """Seconds spent in llama.cpp's passes so far."""
-        return self.target.native_s + (self.draft.native_s if self.draft else 0.0)
+        return self.target.native_s + sum(session.native_s for session in self._drafts)
 
     @property
     def output_bytes(self) -> int:
         """Bytes of llama.cpp's buffers for logits, which it does not log as they grow."""
-        return self.target.output_bytes + (self.draft.output_bytes if self.draft else 0)
+        return self.target.output_bytes + sum(session.output_bytes for session in self._drafts)
+
+    @property
+    def _drafts(self) -> tuple[LlamaSession, ...]:
+        lower = tuple(one.session for one in self._loaded.lower)
+        return lower if self.draft is None else (self.draft, *lower)
+
+    def levels(self, *, is_live: bool) -> tuple[Level, ...]:
+        """The draft model and those that draft for it; `is_live`: their costs follow what is seen
+        from here on."""
+        costs = costs_under(self._loaded, lambda share: None, is_live=True)
+        kept = [replace(one, is_live=is_live) for one in costs]
+        return levels_of(self._loaded, kept)
 
     def forget_prompt(self) -> None:
         """Leave one token in the target's cache."""
         self.target.forward(np.zeros(1, np.int32), n_logits=0)
 
     def forget_draft(self) -> None:
-        """Leave one token in the draft model's cache."""
-        if self.draft is not None:
-            self.draft.forward(np.zeros(1, np.int32), n_logits=0)
+        """Leave one token in the cache of the draft model, and of those that draft for it."""
+        for session in self._drafts:
+            session.forward(np.zeros(1, np.int32), n_logits=0)
 
     def tokens_of(self, prompt: BenchPrompt) -> Tokens:
         """The rendered prompt's tokens."""

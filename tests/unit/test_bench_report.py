@@ -88,7 +88,7 @@ def test_report_says_what_it_had_time_for_and_how_long_all_would_take() -> None:
     text = "\n".join(lines(found))
 
     assert "1 of 1 kinds, 1 of 1 languages, 1 of 1 temperatures, 3 of 4 prompts" in text
-    assert "3 cells (a prompt at a temperature), 1 of them more than once" in text
+    assert "3 of 4 cells (a prompt at a temperature), 1 of them more than once" in text
     assert "reached: chat (en)" in text
     assert "4 of 8 turns fitted the time; --minutes 3 would fit all" in text
     assert "left out: x: gone" in text
