@@ -21,10 +21,12 @@ def check(names: Sequence[str], *, has_draft: bool) -> None:
 def chosen(names: Sequence[str], built: Sequence[str]) -> tuple[str, ...]:
     """The drafters to measure; none named: all that were built, and "auto".
 
+    Trees and lookahead's window are measured where they are named: on most machines their rows
+    would take more of the time than all others together. "auto" weighs them in any case.
     Raises: `UsageError` for one that was not built.
     """
     if not names:
-        return (*built, AUTO)
+        return (*(name for name in built if not getattr(find(name), "needs_branches", 0)), AUTO)
     check(names, has_draft=any(find(name).needs_draft_model for name in built))
     for arm in names:
         name, _ = parted(arm)

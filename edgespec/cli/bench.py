@@ -68,7 +68,7 @@ class _Flags:
 @click.option("--draft-vocab", type=click.Choice(("same", "intersect")), default="same",
               help="A draft of another vocabulary: refuse, or use what both share.")  # fmt: skip
 @click.option("--drafters", "arms", metavar="NAME,...", default="",
-              help="For example none,suffix,auto. Default: all that can be built.")  # fmt: skip
+              help="For example none,suffix,auto. Default: all chains, and auto.")  # fmt: skip
 @click.option("--suite", metavar="NAME,...",
               help="short, long, full, or kinds of work, e.g. json. Default: full.")  # fmt: skip
 @click.option("--lang", type=click.Choice((*_LANGUAGES, "all")), multiple=True,

@@ -72,6 +72,14 @@ def n_accepted(ways: Sequence[Way], accepted: Sequence[int], order: Sequence[int
     return best
 
 
+def best_way(draft: Draft, n_context: int, text: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """The way through a draft that a text follows longest, and for how many tokens."""
+    ways = [draft.along(way, n_context) for way in (None, *range(len(draft.branches)))]
+    right = [n_common(way, text) for way in ways]
+    best = max(range(len(ways)), key=right.__getitem__)
+    return ways[best], right[best]
+
+
 def n_common(a: Sequence[int], b: Sequence[int]) -> int:
     """Leading tokens that are the same."""
     differs = (i for i, (mine, theirs) in enumerate(zip(a, b, strict=False)) if mine != theirs)

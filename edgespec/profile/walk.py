@@ -12,6 +12,7 @@ from edgespec.control import LONGEST
 from edgespec.core import Controller, Draft, Drafter, Sampler, Tokens
 from edgespec.costs import RowCosts
 from edgespec.drafters.asked import drafted
+from edgespec.drafters.ways import best_way
 from edgespec.events import Step
 
 
@@ -103,17 +104,16 @@ def _step(
     host_s: float,
 ) -> Step:
     """The step as the target would have judged it if it had meant to say the text."""
-    right = 0
-    while right < len(draft) and draft.tokens[right] == tokens[at + right]:
-        right += 1
-    target_s = costs.of(len(draft) + 1)
+    way, right = best_way(draft, at, tokens[at:].tolist())
+    rows = draft.n_nodes + 1
+    target_s = costs.of(rows)
     return Step(
         drafter=name,
-        draft=draft.tokens,
+        draft=way,
         tokens=tuple(tokens[at : at + right + 1].tolist()),
         accepted=right,
         discarded=0,
-        rows=len(draft) + 1,
+        rows=rows,
         draft_s=draft_s,
         target_s=target_s,
         verify_s=0.0,

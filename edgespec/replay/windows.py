@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from edgespec.core import Draft, Sampling, Session, Tokens
+from edgespec.core import Sampling, Session, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.lookahead import SHAPES, LookaheadDrafter, Shape
-from edgespec.drafters.ways import n_common
+from edgespec.drafters.ways import best_way
 from edgespec.sampling.sampler import RequestSampler
 
 
@@ -40,13 +40,8 @@ def _along(
         draft = drafter.draft(context, shape.n_nodes, sampler)
         tokens = np.append(context, np.array(draft.tokens, np.int32))
         logits = target.forward(tokens, n_logits=len(draft) + 1, branches=draft.branches)
-        n = min(n_right(draft, len(context), answer[len(right) :]), len(answer) - len(right) - 1)
+        _, n = best_way(draft, len(context), answer[len(right) :])
+        n = min(n, len(answer) - len(right) - 1)
         drafter.learn(whole[: len(context) + n + 1], logits)
         right.extend(range(n, -1, -1))
     return tuple(right)
-
-
-def n_right(draft: Draft, n_context: int, answer: Sequence[int]) -> int:
-    """Tokens of the longest way through the draft that the answer goes."""
-    ways = (draft.along(way, n_context) for way in (None, *range(len(draft.branches))))
-    return max(n_common(way, answer) for way in ways)

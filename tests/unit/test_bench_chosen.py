@@ -13,6 +13,13 @@ def test_all_that_were_built_are_measured_and_auto() -> None:
     assert chosen((), BUILT) == ("none", "suffix", "auto")
 
 
+def test_trees_and_windows_are_measured_where_they_are_named() -> None:
+    built = (*BUILT, "lookahead", "tree")
+
+    assert chosen((), built) == ("none", "suffix", "auto")
+    assert chosen(("tree", "lookahead"), built) == ("tree", "lookahead")
+
+
 def test_named_drafters_are_measured_once() -> None:
     assert chosen(("suffix", "suffix:7", "suffix"), BUILT) == ("suffix", "suffix:7")
 

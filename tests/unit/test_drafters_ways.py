@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgespec.core import Branch, Draft
-from edgespec.drafters.ways import Way, n_accepted, n_common, offered, planned
+from edgespec.drafters.ways import Way, best_way, n_accepted, n_common, offered, planned
 
 
 def guess(tokens: tuple[int, ...], source: str, leaves: int = 0) -> Way:
@@ -71,6 +71,15 @@ def test_what_hardly_survives_is_left_out() -> None:
 
 def test_nothing_is_offered_where_nothing_is_guessed() -> None:
     assert offered([], 9, {}) == ([], [])
+
+
+def test_best_way_is_the_one_that_a_text_follows_longest() -> None:
+    draft = Draft((1, 2), branches=(Branch(11, (3, 4)), Branch(10, (5,))))
+
+    assert best_way(draft, 10, [1, 3, 4, 9]) == ((1, 3, 4), 3)
+    assert best_way(draft, 10, [5, 5]) == ((5,), 1)
+    assert best_way(draft, 10, [7]) == ((1, 2), 0)
+    assert best_way(Draft(), 10, [7]) == ((), 0)
 
 
 rates = st.lists(st.floats(0.05, 0.99), min_size=1, max_size=4)

@@ -9,7 +9,7 @@ import pytest
 
 from edgespec.api.types import Options
 from edgespec.control import Fixed
-from edgespec.core import Sampling, Tokens
+from edgespec.core import Branch, Draft, Sampler, Sampling, Tokens
 from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
 from edgespec.events import Round
@@ -88,6 +88,20 @@ def test_draft_counts_as_far_as_it_is_the_text() -> None:
     found = walked(FixedDrafter((2, 3, 9)), k=3)
 
     assert (found.accepted, found.steps) == (2, 38)
+
+
+def test_a_tree_counts_by_its_best_way_and_pays_for_all_rows() -> None:
+    class Fork:
+        name = "fork"
+
+        def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+            n = len(context)
+            return Draft((49,), branches=(Branch(n, (n + 1, n + 2)),)) if k >= 3 else Draft()
+
+    found = walked(Fork())
+
+    assert (found.accepted, found.drafted, found.steps) == (26, 26, 14)
+    assert found.seconds == pytest.approx(13 * 0.2 + 0.1 + 14 * HOST_S)
 
 
 def test_walks_add_up() -> None:
