@@ -1,6 +1,7 @@
 """`edgespec bench` from the command line to its table, on a tiny model."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -210,8 +211,12 @@ def test_bench_measures_a_users_own_prompts(gguf: str, tmp_path: Path) -> None:
     assert "mine-2" in result.stdout
 
 
-def test_bench_drafts_from_an_index_of_the_suites_files(gguf: str, tmp_path: Path) -> None:
-    file = tmp_path / "result.json"
+def test_bench_drafts_from_an_index_of_the_suites_files(
+    gguf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, aside = tmp_path / "result.json", tmp_path / "aside"
+    aside.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(aside))
 
     result = run(
         "-t", gguf, "--suite", "index-edit,short", "--drafters", "index,auto", "-n", "3",
@@ -221,6 +226,7 @@ def test_bench_drafts_from_an_index_of_the_suites_files(gguf: str, tmp_path: Pat
     assert result.exit_code == 0, result.stderr
     assert {score.arm for score in load(file).scores} == {"none", "index", "auto"}
     assert names() == ()
+    assert list(aside.iterdir()) == []
 
 
 def test_bench_never_reads_the_users_own_index(gguf: str, tmp_path: Path) -> None:
