@@ -21,6 +21,10 @@ from .glyphs import Glyphs
 from .keys import bindings
 
 PREVIEW_CHARS = 600
+MAX_WIDTH, MIN_ROOM = 100, 20
+AROUND = 18
+"""Columns of a row that neither its title nor its text has."""
+TITLE_SHARE = 0.4
 MAX_ROWS = 200
 
 
@@ -67,17 +71,18 @@ class ChatsScreen(Dialog[bool]):
 
     @work(exclusive=True, group="look")
     async def _look(self, wanted: str) -> None:
-        chats, text = self._chat.chats, wanted.strip()
+        chats, text, failed = self._chat.chats, wanted.strip(), ""
         try:
             self._found = [*(chats.search(text) if text else chats.all())][:MAX_ROWS]
         except EdgespecError as error:
-            self._found = []
-            self._say(clean(f"{error.message}\n{error.hint}"))
+            self._found, failed = [], clean(f"{error.message}\n{error.hint}")
         table = self._table
         table.clear()
         for found in self._found:
             table.add_row(*self._cells(found))
-        if self._found:
+        if failed:
+            self._say(failed)
+        elif self._found:
             self._preview(0)
         elif text:
             self._say(f"no chat has the words '{clean(text)}'")
@@ -86,11 +91,16 @@ class ChatsScreen(Dialog[bool]):
 
     def _cells(self, found: ChatSummary | Hit) -> list[Cell]:
         when = Cell(_when(found.updated_s), "dim")
-        title = Cell(clean(found.title)[:40] or "(without a title)")
+        room = max(MIN_ROOM, min(self.app.size.width, MAX_WIDTH) - AROUND)
+        title = Cell(clean(found.title) or "(without a title)")
+        title.truncate(int(TITLE_SHARE * room), overflow="ellipsis", pad=True)
+        room -= title.cell_len
         if isinstance(found, ChatSummary):
             turns = "1 turn" if found.n_turns == 1 else f"{found.n_turns} turns"
-            return [when, title, Cell(clean(f"{turns}  {found.target}"), "dim")]
-        return [when, title, _excerpt(found)]
+            told = Cell(clean(f"{turns}  {found.target}"), "dim")
+            told.truncate(room, overflow="ellipsis")
+            return [when, title, told]
+        return [when, title, _excerpt(found, room)]
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Show the beginning of it."""
@@ -180,9 +190,13 @@ def _when(updated_s: float) -> str:
     return f"{then:%d %b}" if then.year == now.year else f"{then:%b %Y}"
 
 
-def _excerpt(hit: Hit) -> Cell:
+def _excerpt(hit: Hit, room: int) -> Cell:
+    """The part of it that shows the first match, which is marked like the others."""
     cell = Cell(clean(hit.excerpt).replace("\n", " "))
     if clean(hit.excerpt) == hit.excerpt:  # else the places would be others
         for start, end in hit.spans:
             cell.stylize("bold underline", start, end)
+        if hit.spans and cell.cell_len > room:
+            cell = cell[max(0, hit.spans[0][0] - room // 3) :]
+    cell.truncate(room, overflow="ellipsis")
     return cell

@@ -1,11 +1,13 @@
 """The screens over the chat: chats, parameters, log, why, the full context."""
 
 import logging
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input, TextArea
+from textual.widgets import DataTable, Input, TextArea
 
 from edgespec.chat.controller import ChatController
 from edgespec.events import TokenText
@@ -57,6 +59,42 @@ def test_chat_that_is_deleted_comes_back(tmp_path: Path) -> None:
             await stage.until_shown("no chat is saved yet")
             await stage.pilot.press("ctrl+u")
             await stage.until_shown("1 turn")
+
+    played(scenario)
+
+
+def test_found_word_is_in_sight_and_nothing_scrolls_sideways(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        chat = saved_chat(tmp_path)
+        chat.attach(ScriptedLM(["word " * 12 + "zebra " + "word " * 30]))
+        async with staged(chat=chat, size=(60, 18)) as stage:
+            await stage.say("a question whose first words fill more than its column")
+            await stage.until_ended()
+            await stage.pilot.press("f3")
+            await stage.until(lambda: bool(stage.app.screen.query("#words")))
+            stage.app.screen.query_one("#words", Input).value = "zebra"
+            await stage.until_shown("the answer:")
+
+            table = stage.app.screen.query_one("#found", DataTable)
+            found = [row for row in stage.rows() if row.startswith("│") and "a question" in row]
+            assert "zebra" in found[0]
+            assert table.virtual_size.width <= table.size.width
+
+    played(scenario)
+
+
+def test_history_that_cannot_be_read_is_not_said_to_be_empty(tmp_path: Path) -> None:
+    saved_chat(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "history.db")) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+    async def scenario() -> None:
+        chat = ChatController(library=Library(tmp_path / "history.db"))
+        async with staged(ScriptedLM(), chat=chat) as stage:
+            await stage.pilot.press("f3")
+            await stage.until_shown("was written by a newer edgespec")
+
+            assert "no chat is saved yet" not in stage.text()
 
     played(scenario)
 
