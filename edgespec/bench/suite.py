@@ -73,7 +73,8 @@ class BenchPrompt:
 def prompts(suite: str = "full", languages: Sequence[str] = ("en",)) -> tuple[BenchPrompt, ...]:
     """The prompts of a suite: "short", "long", "full" (both), or kinds, separated by commas.
 
-    Lengths come after each other, kinds in the order of `KINDS`: what comes first tells most.
+    Lengths come after each other, kinds in the order of `KINDS`: what comes first tells most. Those
+    that must be named go before them.
     Raises: `UsageError` for a name that is no suite.
     """
     names = [name.strip() for name in suite.split(",") if name.strip()]
@@ -85,7 +86,7 @@ def prompts(suite: str = "full", languages: Sequence[str] = ("en",)) -> tuple[Be
     lengths = [name for name in LENGTHS if name in names] or list(LENGTHS)
     if "full" in names:
         lengths = list(LENGTHS)
-    kinds = [kind for kind in (*KINDS, *NAMED_KINDS) if kind in names] or list(KINDS)
+    kinds = [kind for kind in (*NAMED_KINDS, *KINDS) if kind in names] or list(KINDS)
     return tuple(
         prompt
         for length in lengths
