@@ -109,6 +109,15 @@ def test_report_tells_how_noisy_the_machine_was() -> None:
     assert "plain decoding of one prompt differed by 1% from turn to turn" in shown
 
 
+def test_report_says_that_nothing_was_repeated() -> None:
+    plan = plan_of("a", "b", budget_s=0.1)
+    cells = cells_of(ScriptedEngine(FakeClock(), {PLAIN: 0.05}), plan)
+
+    shown = "\n".join(lines(result_of(cells, plan, arms=(PLAIN,))))
+
+    assert "no turn was repeated, so no interval is known" in shown
+
+
 def test_report_says_where_a_peer_is_ahead_and_why() -> None:
     (line,) = [line for line in lines(with_peer(0.01)) if line.startswith("ahead")]
 
