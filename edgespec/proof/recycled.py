@@ -13,14 +13,12 @@ from time import perf_counter
 
 import numpy as np
 
-from edgespec.api.files import find_files
-from edgespec.api.load import load_pair
 from edgespec.bench.rig import Rig
 from edgespec.bench.suite import prompts
 from edgespec.control.costs import Measured
 from edgespec.control.fixed import Fixed
 from edgespec.core import Sampling, Tokens
-from edgespec.costs import ELSEWHERE
+from edgespec.costs import ELSEWHERE, RowCosts
 from edgespec.decode import Request, speculate
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.suffix import SuffixDrafter
@@ -28,7 +26,7 @@ from edgespec.errors import UsageError
 from edgespec.proof.recycling import Node, Recycling, likeliest
 from edgespec.sampling import RequestSampler
 
-TREES = (1, 2, 3, 7, 15, 31)
+TREES = (1, 2, 3, 7)
 CHAINS = (1, 2, 3, 7)
 TEMPERATURES = (0.0, 0.7)
 _SUITE = "chat,code-edit,summary,json,code,short"
@@ -48,8 +46,8 @@ class Place:
     """As `CHAINS`."""
     suffix: tuple[int, ...] | None
     """Retrieval's, as `CHAINS`; None where it proposes nothing."""
-    is_known: bool
-    """Whether there was a tree at all."""
+    n_nodes: int
+    """Of the largest tree; 0 where nothing was known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +65,11 @@ class Recycled:
 
 def measure(target: str | Path, progress: Callable[[str, float], None]) -> Recycled:
     """Load the target and answer the short prompts. Raises: as loading does; `UsageError`."""
-    files = find_files(target, None, "none")
-    loaded = load_pair(
-        files, n_ctx=None, n_threads=None, progress=progress, max_branches=max(TREES)
-    )
-    rig = Rig(loaded, progress)
+    rig = Rig.load(target, None, None, progress)
     try:
+        about = rig.model.description
         if rig.target.max_branches < max(TREES):
-            raise UsageError(f"{files.target_id} cannot branch, which a tree needs")
+            raise UsageError(f"{about.target} cannot branch, which a tree needs")
         asked = prompts(_SUITE)
         places: list[Place] = []
         for temperature in TEMPERATURES:
@@ -84,7 +79,7 @@ def measure(target: str | Path, progress: Callable[[str, float], None]) -> Recyc
                 places.extend(_answered(rig, drafter, rig.tokens_of(prompt), temperature))
         row_s = _row_s(rig.target.n_vocab)
         n_answers = len(asked) * len(TEMPERATURES)
-        return Recycled(files.target_id, loaded.backend, n_answers, tuple(places), row_s, rig.costs)
+        return Recycled(about.target, about.backend, n_answers, tuple(places), row_s, rig.costs)
     finally:
         rig.close()
 
@@ -111,7 +106,7 @@ def _answered(rig: Rig, drafter: Recycling, prompt: Tokens, temperature: float) 
             tuple(_came_true(tree[:n], answer) for n in TREES),
             tuple(_common(trunk[:n], answer) for n in CHAINS),
             tuple(_common(copied[:n], answer) for n in CHAINS) if copied else None,
-            bool(tree),
+            len(tree),
         )
 
 
@@ -149,14 +144,15 @@ def lines(found: Recycled) -> Iterator[str]:
     places, n = found.places, len(found.places)
     silent = [place for place in places if place.suffix is None]
     wrong = [place for place in places if place.suffix is not None and not place.suffix[0]]
+    known = fmean(place.n_nodes > 0 for place in places)
     yield (
         f"Token recycling on {found.target}, {found.backend}: {n} steps of {found.n_answers} "
         f"answers, drafts of up to {max(TREES)} tokens."
     )
     yield (
-        f"It had a draft at {fmean(place.is_known for place in places):.0%} of the steps, suffix "
-        f"at {1 - len(silent) / n:.0%}. A row costs the host {found.row_s * 1e3:.3f} ms, "
-        f"{found.row_s / found.costs.target.plain_s:.2%} of a plain step."
+        f"It had a draft at {known:.0%} of the steps, suffix at {1 - len(silent) / n:.0%}. A row "
+        f"costs the host {found.row_s * 1e3:.3f} ms, {found.row_s / found.costs.target.plain_s:.2%}"
+        " of a plain step."
     )
     yield ""
     yield _heading("tokens per step", "tree", TREES)
@@ -189,15 +185,18 @@ def _trees_of(place: Place) -> Sequence[int]:
 
 
 def _times(found: Recycled) -> Iterator[str]:
-    """Times plain decoding by every curve, the host's work left out."""
-    here = found.costs.target
+    """Times plain decoding by every curve, the host's work left out. A step without a draft costs
+    a plain step."""
     yield _heading("times plain decoding", "tree", TREES)
     silent = [place for place in found.places if place.suffix is None]
-    for where, curve in {"here": here, **ELSEWHERE}.items():
+    for where, curve in {"here": found.costs.target, **ELSEWHERE}.items():
         for title, places in (("all steps", found.places), ("where suffix is silent", silent)):
             if places:
-                times = (
-                    tokens * curve.plain_s / curve.of(n + 1)
-                    for n, tokens in zip(TREES, _tokens(places, _trees_of), strict=True)
-                )
-                yield f"{f'{where}, {title}':<{_TITLE}}" + "".join(f"{t:9.2f}" for t in times)
+                times = "".join(f"{_speed(places, i, curve):9.2f}" for i in range(len(TREES)))
+                yield f"{f'{where}, {title}':<{_TITLE}}" + times
+
+
+def _speed(places: Sequence[Place], size: int, curve: RowCosts) -> float:
+    tokens = sum(1 + place.trees[size] for place in places)
+    cost_s = sum(curve.of(1 + min(place.n_nodes, TREES[size])) for place in places)
+    return tokens * curve.plain_s / cost_s

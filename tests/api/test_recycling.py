@@ -142,7 +142,7 @@ def test_answer_is_that_of_plain_decoding(temperature: float) -> None:
 def place(n: int, suffix: int | None) -> Place:
     """So many tokens accepted of every tree, chain and copy."""
     copied = None if suffix is None else (suffix,) * len(CHAINS)
-    return Place((n,) * len(TREES), (n,) * len(CHAINS), copied, is_known=n > 0)
+    return Place((n,) * len(TREES), (n,) * len(CHAINS), copied, n_nodes=7 * (n > 0))
 
 
 def test_lines_tell_tokens_per_step_and_times_plain() -> None:
@@ -157,7 +157,7 @@ def test_lines_tell_tokens_per_step_and_times_plain() -> None:
     assert figures["where suffix is silent (25%)"] == ["2.00"] * len(TREES)
     assert figures["where suffix errs at once (25%)"] == ["1.00"] * len(TREES)
     assert figures["all steps, suffix"] == ["1.75"] * len(CHAINS)
-    assert figures["here, all steps"] == ["0.62"] * len(TREES)
+    assert figures["here, all steps"] == ["1.00"] * len(TREES)  # only one step of four drafted
     assert figures["CUDA, where suffix is silent"][0] == "1.87"
 
 
@@ -167,7 +167,7 @@ def test_doctor_measures_recycling(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["doctor", "--recycling", str(target)])
 
     assert result.exit_code == 0, result.output
-    assert "steps of 10 answers, drafts of up to 31 tokens" in result.stdout
+    assert "steps of 10 answers, drafts of up to 7 tokens" in result.stdout
 
 
 def test_model_that_cannot_branch_is_refused(tmp_path: Path) -> None:
