@@ -100,6 +100,17 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class Cascade:
+    """What a draft model's own drafts took, with what drafted for it."""
+
+    drafted: int
+    """Tokens that the draft model was asked for: as many passes without a cascade."""
+    passes: int
+    rows: int
+    """Of all passes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """The last answer, or the running one: what was chosen and why."""
 
@@ -125,6 +136,8 @@ class Explanation:
     """None where drafter and length are fixed: then nothing is promised."""
     reasons: dict[Reason, int]
     """Steps by what they were taken for."""
+    cascade: Cascade | None = None
+    """None where no draft model was asked, or nothing drafts for it."""
 
     @property
     def speedup(self) -> float | None:

@@ -9,10 +9,12 @@ from edgespec.api.drafting import Drafting
 from edgespec.api.texts import Learn
 from edgespec.api.types import Options
 from edgespec.control.log import Log
+from edgespec.control.pausable import Pausable
 from edgespec.control.plain_speed import PlainSpeed
-from edgespec.core import Controller, Drafter, Tokens
+from edgespec.core import Drafter, Tokens
 from edgespec.decode import Request, prefill, speculate
 from edgespec.drafters import Noted
+from edgespec.drafters.cascade import CascadeDrafter
 from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
@@ -29,7 +31,7 @@ from edgespec.events import (
     Stats,
     TokenLogprob,
 )
-from edgespec.explanation import Explanation
+from edgespec.explanation import Cascade, Explanation
 from edgespec.fold import StatsFold
 from edgespec.sampling.sampler import RequestSampler
 from edgespec.text.answer import AnswerText
@@ -75,7 +77,7 @@ class Answer:
         *,
         drafter: str,
         drafter_note: str,
-        controller: Controller,
+        controller: Pausable,
         log: Log,
         text: AnswerText,
     ) -> None:
@@ -95,7 +97,13 @@ class Answer:
         self._is_running = False
         self._deltas: list[Delta] = []
         self._tokens: list[int] = []
+        self._cascade_begun: tuple[int, int, int] | None = None
+        self._cascade_ended: tuple[int, int, int] | None = None
         self._logprobs: list[TokenLogprob] = []
+
+    def draft(self, is_on: bool) -> None:
+        """Draft from the next step on, or decode plainly; any thread."""
+        self._controller.is_resting = not is_on
 
     @property
     def stats(self) -> Stats:
@@ -104,7 +112,12 @@ class Answer:
 
     def explanation(self) -> Explanation:
         """What was chosen so far, and why; for any thread."""
-        return self._log.explanation(self._notes())
+        told = self._log.explanation(self._notes())
+        begun, found = self._cascade_begun, self._cascade_ended or self._cascade()
+        if begun is None or found is None:
+            return told
+        drafted, passes, rows = (now - then for now, then in zip(found, begun, strict=True))
+        return replace(told, cascade=Cascade(drafted, passes, rows)) if drafted else told
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -168,12 +181,14 @@ class Answer:
             with self._engine.reading:
                 self._engine.memory.remember(self._text.text, self._text.answer_tokens)
             self._engine.drafting.learn(len(self._tokens))
+            self._cascade_ended = self._cascade()
         finally:
             self._fold.finish(reason, note=self._drafter_note())
 
     def _generate(self, emit: Emit) -> FinishReason:
         engine, vocab = self._engine, self._engine.vocab
         self._fold.begin()
+        self._cascade_begun = self._cascade()
         request = Request(
             prompt=self._prompt,
             sampler=self._sampler,
@@ -218,6 +233,14 @@ class Answer:
             )
             for one in logprobs
         )
+
+    def _cascade(self) -> tuple[int, int, int] | None:
+        """Tokens, passes and rows of the draft model's drafts since it was loaded."""
+        drafter = self._engine.drafters.get(CascadeDrafter.name)
+        if not isinstance(drafter, CascadeDrafter):
+            return None
+        tally = drafter.tally
+        return tally.tokens, tally.passes, tally.rows
 
     def _drafter_note(self) -> str:
         """Why what was asked for is not in force; of "auto", only what is no choice of its own."""

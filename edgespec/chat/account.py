@@ -37,6 +37,8 @@ def _bought(told: Explanation, times: str) -> Iterator[str]:
     yield f"{told.tokens} tokens in {told.steps} steps, {told.took_s:.2f} s"
     if told.plain_s and told.speedup:
         yield f"plainly about {told.plain_s:.2f} s: {told.speedup:.2f}{times}"
+    if (one := told.cascade) is not None:
+        yield f"the draft model's {one.drafted} tokens took {one.passes} passes, {one.rows} rows"
     if (bound := told.bound) is not None:
         over_s = bound.ledger_s
         now = f"{over_s:.2f} s of that are used" if over_s > 0 else f"it is {-over_s:.2f} s ahead"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 @click.option("--curve", metavar="MODEL", help="Measure what its passes cost by their rows.")
 @click.option("--draft", metavar="MODEL|off|auto", help="With --curve: the draft model.")
 @click.option("--recycling", metavar="MODEL", help="Measure whether token recycling would pay.")
+@click.option("--cascade", nargs=2, metavar="TARGET DRAFT[,SMALLER]",
+              help="Count the passes that a cascade spares.")  # fmt: skip
 @click.option("--rpc", metavar="HOST:PORT,...", default="", help="Ask these workers too.")
 @log_flags
 @click.pass_obj
@@ -33,6 +35,7 @@ def doctor(
     curve: str | None,
     draft: str | None,
     recycling: str | None,
+    cascade: tuple[str, str] | None,
     rpc: str,
 ) -> int:
     """Report build, devices, memory and models; or check a pair, or measure a model.
@@ -45,6 +48,8 @@ def doctor(
         return _show_curve(shared.screen, curve, draft)
     if recycling is not None:
         return _show_recycling(shared.screen, recycling)
+    if cascade is not None:
+        return _show_cascade(shared.screen, *cascade)
     from edgespec.doctor import report
 
     return show(shared.screen, report(rpc))
@@ -96,6 +101,16 @@ def _show_recycling(screen: Screen, target: str) -> int:
     from edgespec.proof.recycled import lines, measure
 
     found = measure(target, lambda phase, share: screen.status(loading_line(phase, share)))
+    for line in lines(found):
+        screen.line(line)
+    return 0
+
+
+def _show_cascade(screen: Screen, target: str, draft: str) -> int:
+    from edgespec.cli.wording import loading_line
+    from edgespec.proof.cascaded import lines, measure
+
+    found = measure(target, draft, lambda phase, share: screen.status(loading_line(phase, share)))
     for line in lines(found):
         screen.line(line)
     return 0

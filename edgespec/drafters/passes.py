@@ -8,8 +8,9 @@ come from, and how long they are, changes only how many passes the draft takes.
 Source: staged speculation (Spector & Re 2023, arXiv 2308.04623), with matching as the inner rule.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Protocol
 
@@ -99,10 +100,20 @@ class Tier:
 class Tally:
     """Of a draft model's passes, since it was loaded."""
 
-    passes: int = 0
-    rows: int = 0
+    by_rows: Counter[int] = field(default_factory=Counter)
+    """Passes by their rows."""
     tokens: int = 0
     """Rows that were looked at: as many passes as there would have been."""
+
+    @property
+    def passes(self) -> int:
+        """All of them."""
+        return self.by_rows.total()
+
+    @property
+    def rows(self) -> int:
+        """Of all passes."""
+        return sum(n * passes for n, passes in self.by_rows.items())
 
 
 @dataclass(slots=True)
@@ -206,8 +217,7 @@ class Guessed:
         tokens = np.concatenate((read, np.array(own, np.int32)))
         rows = session.forward(tokens, n_logits=len(own) + 1)
         passed_s = perf_counter()
-        self.tally.passes += 1
-        self.tally.rows += len(own) + 1
+        self.tally.by_rows[len(own) + 1] += 1
         guesses = draft.tokens[: len(own)]
         step = Step(
             drafter=choice.drafter,
