@@ -17,7 +17,9 @@ _CATCH_UP = 32
 """Unread tokens up to which it reads and drafts in one step."""
 _SLICE = 128
 _LEAST_SLICE = 16
-"""Tokens of context that are read in one step."""
+"""Tokens of context that are read in one step,"""
+_PAUSE = 1.0
+"""or as many as take so many plain steps, where reading is fast."""
 _PAYBACK = 1.2
 """How much more than its cost reading must be expected to save."""
 _CERTAIN = 0.985
@@ -145,7 +147,8 @@ class PaidArm:
         saved = at.left * (1 / at.worth - cost / tokens)
         if gain <= 0 or saved < _PAYBACK * n_unread * at.read_cost:
             return
-        n = min(n_unread, _SLICE, int((at.most - 1) / at.read_cost))
+        most = max(_SLICE, int(_PAUSE / at.read_cost))
+        n = min(n_unread, most, int((at.most - 1) / at.read_cost))
         if n < min(_LEAST_SLICE, n_unread):
             best.reason = "guarded"
             return

@@ -1,7 +1,9 @@
-"""What time is worth where the text changes: tokens that were cheap say little of the next."""
+"""What time is worth where the text changes: tokens that were cheap say little of the next; and how
+much of it reading for a draft model may take."""
 
 from edgespec.costs import PassCosts
 from tests.unit.controlled import (
+    FLAT,
     Proposer,
     context_of,
     controller,
@@ -64,3 +66,14 @@ def test_pace_of_a_draft_model_follows_what_it_brings() -> None:
 
     assert pace(accepted=True) > 2
     assert pace(accepted=False) < 1.5
+
+
+def test_a_draft_model_reads_at_once_what_takes_no_longer_than_a_plain_step() -> None:
+    def n_read(read_s: float) -> int:
+        model = traced(400, prompt_tokens=900)
+        auto = controller(paid=[model], costs=costs_of(FLAT, draft_s=0.05, read_s=read_s))
+        return auto.choose(context_of(900), 63).n_read
+
+    assert n_read(0.0005) == 899
+    assert n_read(0.002) == 500
+    assert n_read(0.01) == 128
