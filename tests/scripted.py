@@ -77,7 +77,7 @@ class ScriptedStream:
         self.is_plain = (request.options.drafter or model.description.drafter) == "none"
         self._wants_thought = request.options.think is not False
         self._cancelled = threading.Event()
-        self._is_open = True
+        self._is_open, self._rests = True, False
         self._events = self._play()
 
     def __enter__(self) -> "ScriptedStream":
@@ -131,15 +131,20 @@ class ScriptedStream:
             yield from self._steps("reasoning", self._script.reasoning)
         yield from self._steps("text", self._script.text)
 
+    def draft(self, is_on: bool) -> None:
+        self._rests = not is_on
+
     def _steps(self, kind: Literal["text", "reasoning"], text: str) -> Iterator[Event]:
         pieces = pieces_of(text)
-        for right in itertools.cycle((0,) if self.is_plain else ACCEPTED):
+        for right in itertools.cycle(ACCEPTED):
             if not pieces:
                 return
+            is_plain = self.is_plain or self._rests
+            right = 0 if is_plain else right
             accepted = min(right, len(pieces) - 1)
             committed, pieces = pieces[: accepted + 1], pieces[accepted + 1 :]
-            drafted = [] if self.is_plain else committed[:accepted]
-            drafted += [WRONG_PIECE] * (0 if self.is_plain else DRAFT_LEN - accepted)
+            drafted = [] if is_plain else committed[:accepted]
+            drafted += [WRONG_PIECE] * (0 if is_plain else DRAFT_LEN - accepted)
             step = _step(drafted, committed, accepted, self.stats)
             self.stats = folded(self.stats, step)
             tokens = map(TokenText, step.tokens, committed, step.sources)

@@ -59,7 +59,7 @@ KEYS = (
         "f5",
         "draft",
         "F5",
-        "drafting on or off, from the next answer",
+        "drafting on or off, from the next step",
         is_first=True,
         row="draft",
     ),

@@ -9,7 +9,8 @@ from edgespec.control.auto import Auto
 from edgespec.control.costs import LONGEST, Costs
 from edgespec.control.fixed import Fixed
 from edgespec.control.log import Log
-from edgespec.core import Controller, Drafter
+from edgespec.control.pausable import Pausable
+from edgespec.core import Drafter
 from edgespec.drafters import COMBINES, SUPERSEDES, DrafterInputs, create
 from edgespec.drafters.arms import Branching, Free, Paid
 
@@ -68,7 +69,7 @@ class Drafting:
 
     def controller(
         self, drafter: str | None, draft_len: int | None, max_tokens: int | None
-    ) -> tuple[str, Controller, Log]:
+    ) -> tuple[str, Pausable, Log]:
         """The drafter's name, the controller of one answer, and what it will tell.
 
         Raises: `UsageError` for a drafter that is not known, or lacks its draft model.
@@ -78,11 +79,12 @@ class Drafting:
             create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
         log = Log(name, draft_len, self.costs, self.note if name == AUTO else "")
         free, paid, branching = self._arms(name)
+        plain = Fixed(_PLAIN, 0, self.costs, log)
         if draft_len == 0 or name == _PLAIN:
-            return name, Fixed(_PLAIN, 0, self.costs, log), log
+            return name, Pausable(plain, plain), log
         if name != AUTO and (draft_len is not None or branching or not (free or paid)):
             length = LONGEST if draft_len is None else draft_len
-            return name, Fixed(name, length, self.costs, log), log
+            return name, Pausable(Fixed(name, length, self.costs, log), plain), log
         usual = self._usual if self._kept is not None else self._fresh(Experience())
         controller = Auto(
             free,
@@ -95,7 +97,7 @@ class Drafting:
             max_tokens=max_tokens,
             usual_tokens=self._usual_tokens,
         )
-        return name, controller, log
+        return name, Pausable(controller, plain), log
 
     def learn(self, n_tokens: int) -> None:
         """An answer of `n_tokens` ended."""

@@ -56,6 +56,10 @@ class AnswerStream:
         else:
             self._answer.cancel()
 
+    def draft(self, is_on: bool) -> None:
+        """Draft from the next step on, or decode plainly; any thread."""
+        self._answer.draft(is_on)
+
     def close(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
         if not self._is_over.is_set():
@@ -136,6 +140,10 @@ class AsyncAnswerStream:
             self._end()
         else:
             self._answer.cancel()
+
+    def draft(self, is_on: bool) -> None:
+        """Draft from the next step on, or decode plainly; any thread."""
+        self._answer.draft(is_on)
 
     async def aclose(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""

@@ -159,6 +159,10 @@ class Stream(Protocol):
         """Stop within one step or one prefill chunk; any thread; idempotent."""
         ...
 
+    def draft(self, is_on: bool) -> None:
+        """Draft from the next step on, or decode plainly, if it began with drafts; any thread."""
+        ...
+
     def close(self) -> None:
         """Cancel and wait until the engine has let go; idempotent."""
         ...

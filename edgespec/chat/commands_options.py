@@ -42,10 +42,11 @@ def draft_sentence(controller: ChatController) -> str:
     """Whether the next answer drafts, in words."""
     draft = controller.draft
     reason = f": {draft.note}" if draft.note else ""
+    when = "from the next step on" if controller.is_drafting else "from the next answer on"
     if draft.word == "ON":
-        return f"draft ON ({draft.name}), from the next answer on{reason}"
+        return f"draft ON ({draft.name}), {when}{reason}"
     if draft.word == "OFF":
-        return f"draft OFF, from the next answer on{reason}"
+        return f"draft OFF, {when}{reason}"
     return f"draft NONE: no drafter is loaded{reason}; /draft auto drafts without a second model"
 
 

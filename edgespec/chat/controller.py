@@ -72,7 +72,8 @@ class ChatController(Asking):
         self.chats = Chats(self, journal, library)
         self.branches = Branches(self)
         self.trouble = Trouble(self)
-        self._open_model: OpenModel | None = None
+        self.opener: OpenModel | None = None
+        """What was loaded last, or failed to."""
         self._run: Run | None = None
         self._workers = Workers()
         self._was_near_full = False
@@ -81,7 +82,7 @@ class ChatController(Asking):
 
     def load(self, open_model: OpenModel) -> None:
         """Start loading; messages sent meanwhile wait."""
-        self._open_model = open_model
+        self.opener = open_model
         self.state, self.load_error = "LOADING", None
         self._workers.load(open_model)
 
@@ -100,17 +101,12 @@ class ChatController(Asking):
             raise UsageError("an answer is under way", hint="stop it first, or wait for its end")
         if self.shelf is None:
             raise UsageError("there is no other model to go to")
-        before = self._open_model if self.model is not None else None
+        before = self.opener if self.model is not None else None
         opener = self.shelf.take(change)
-        self._open_model = opener
+        self.opener = opener
         self.state, self.load_error, self.model = "LOADING", None, None
         self._refusal, self.full = "", None
         self._workers.load(opener, before)
-
-    @property
-    def opener(self) -> OpenModel | None:
-        """What was loaded last, or failed to."""
-        return self._open_model
 
     @property
     def turns(self) -> list[Turn]:
@@ -185,16 +181,27 @@ class ChatController(Asking):
     @property
     def can_force(self) -> bool:
         """Whether the answer was told to stop and did not, so that `force` may help."""
-        return self._run is not None and self._run.is_stuck and self._open_model is not None
+        return self._run is not None and self._run.is_stuck and self.opener is not None
 
     def force(self) -> None:
         """Leave the answer behind with the text it has, drop the model, load it anew."""
         assert self._run is not None
-        assert self._open_model is not None
+        assert self.opener is not None
         ended, turn = self._run.end("stopped", self._run.turn.stats), self._run.turn
         turn.status, self._run, self.model = ended.status, None, None
         self._workers.leave_behind()
-        self.load(self._open_model)
+        self.load(self.opener)
+
+    def set_drafter(self, name: str | None) -> None:
+        """Off, and on again, also in the answer that is under way."""
+        super().set_drafter(name)
+        if self._run is not None:
+            self._run.draft(name != "none")
+
+    @property
+    def is_drafting(self) -> bool:
+        """Whether the answer under way began with drafts: then `set_drafter` acts on it."""
+        return self._run is not None and self._run.is_drafting
 
     def withdraw(self) -> str:
         """Take back the message that waits. Returns: its text; empty: none waits."""
@@ -240,8 +247,8 @@ class ChatController(Asking):
             return turn
         if self.model is not None and self.state != "LOADING":
             self.start(turn)
-        elif self.state != "LOADING" and self._open_model is not None:
-            self.load(self._open_model)
+        elif self.state != "LOADING" and self.opener is not None:
+            self.load(self.opener)
         return turn
 
     def start(self, turn: Turn, *, is_tight: bool = False, n_to_summarise: int = 0) -> None:
@@ -262,6 +269,7 @@ class ChatController(Asking):
             self.shelf.larger_context if self.shelf is not None else (lambda needed: None),
             must_fit=not is_tight,
             n_to_summarise=n_to_summarise,
+            is_drafting=self.draft.word == "ON",
         )
         self._workers.answer(self._run, self.model)
 

@@ -47,11 +47,7 @@ class Owner(Protocol):
     shelf: Shelf | None
     load_error: EdgespecError | None
     failed: Turn | None
-
-    @property
-    def opener(self) -> OpenModel | None:
-        """What was loaded last, or failed to."""
-        ...
+    opener: OpenModel | None
 
     def load(self, open_model: OpenModel) -> None:
         """Load."""

@@ -54,7 +54,7 @@ OpenModel = Callable[[Callable[[LoadProgress], None]], LanguageModel]
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """An answer under way; `stop` and the worker meet here without a lock.
+    """An answer under way; `stop`, `draft` and the worker meet here without a lock.
 
     `stop` sets the flag, then looks for the stream; the worker stores the stream, then looks at
     the flag: whatever the order, one of them cancels.
@@ -71,6 +71,10 @@ class Run:
     """Whether to ask before an answer gets too little room."""
     n_to_summarise: int = 0
     """So many of the oldest turns become a summary first."""
+    is_drafting: bool = False
+    """Whether it began with drafts."""
+    rests: bool = False
+    """Whether it is to go on without."""
     wants_stop: threading.Event = field(default_factory=threading.Event)
     told_to_stop_s: float | None = None
     """`time.monotonic` then."""
@@ -85,6 +89,12 @@ class Run:
         self.wants_stop.set()
         if self.stream is not None:
             self.stream.cancel()
+
+    def draft(self, is_on: bool) -> None:
+        """Draft or not from the next step on, where it began with drafts."""
+        self.rests = not is_on
+        if self.stream is not None:
+            self.stream.draft(is_on)
 
     @property
     def is_stuck(self) -> bool:
@@ -291,6 +301,8 @@ class Workers:
         run.stream = stream = model.chat(messages, options)
         if run.wants_stop.is_set():
             stream.cancel()
+        if run.rests:
+            stream.draft(False)
         return stream
 
     def _spawn(self, name: str, work: Callable[..., None], *args: object) -> None:

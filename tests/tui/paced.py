@@ -54,6 +54,9 @@ class PacedStream:
         self.stats = replace(self._final, finish_reason=reason)
         yield Done(self.stats)
 
+    def draft(self, is_on: bool) -> None:
+        """Its events were made before."""
+
     def cancel(self) -> None:
         self._cancelled.set()
 

@@ -332,3 +332,19 @@ def test_overflow_of_a_conversation_points_to_a_new_chat() -> None:
 
     assert turn.error is not None
     assert turn.error.hint == "/new starts a new chat; a larger --ctx holds a longer one"
+
+
+def test_drafting_goes_off_and_on_in_the_answer_under_way() -> None:
+    lm = ScriptedLM([Script("one two three four five six seven eight", hold_at=4)])
+    chat = ChatController()
+    chat.attach(lm)
+    turn = chat.send("Hi")
+    lm.is_holding.wait()
+
+    off = chat.toggle_draft()
+    lm.release()
+    list(chat.follow())
+
+    assert off.word == "OFF"
+    assert 0 < turn.stats.rounds < turn.stats.passes
+    assert chat.options.drafter == "none"

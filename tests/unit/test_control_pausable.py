@@ -1,0 +1,53 @@
+"""A controller brought to rest: plain steps meanwhile, and who learns from which step."""
+
+import numpy as np
+
+from edgespec.control.fixed import Fixed
+from edgespec.control.pausable import Pausable
+from edgespec.core import Choice, Tokens
+from edgespec.events import Step
+
+CONTEXT: Tokens = np.zeros(4, dtype=np.int32)
+
+
+class Listening(Fixed):
+    """Remembers what it learned from."""
+
+    def __init__(self, drafter: str, draft_len: int) -> None:
+        super().__init__(drafter, draft_len)
+        self.seen: list[Step] = []
+
+    def observe(self, step: Step) -> None:
+        self.seen.append(step)
+
+
+def step(drafter: str) -> Step:
+    return Step(
+        drafter=drafter, draft=(), tokens=(1,), accepted=0, discarded=0, rows=1, draft_s=0.0,
+        target_s=0.1, verify_s=0.0, step_s=0.1, context=4,
+    )  # fmt: skip
+
+
+def test_rest_means_plain_steps_until_it_ends() -> None:
+    pausable = Pausable(Fixed("suffix", 7), Fixed("none", 0))
+    chosen = []
+
+    for is_resting in (False, True, False):
+        pausable.is_resting = is_resting
+        chosen.append(pausable.choose(CONTEXT, 16))
+
+    assert chosen == [Choice("suffix", 7), Choice("none", 0), Choice("suffix", 7)]
+
+
+def test_step_is_learned_by_whoever_chose_it() -> None:
+    drafting, plain = Listening("suffix", 7), Listening("none", 0)
+    pausable = Pausable(drafting, plain)
+
+    pausable.choose(CONTEXT, 16)
+    pausable.is_resting = True  # while the step is under way
+    pausable.observe(step("suffix"))
+    pausable.choose(CONTEXT, 16)
+    pausable.observe(step("none"))
+
+    assert [s.drafter for s in drafting.seen] == ["suffix"]
+    assert [s.drafter for s in plain.seen] == ["none"]
