@@ -13,6 +13,7 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from edgespec.chat.controller import ChatController
+from edgespec.chat.workers import OpenModel
 
 from .glyphs import ASCII, UNICODE, wants_ascii
 from .guardian import guarded_terminal
@@ -20,6 +21,7 @@ from .palette import entries
 from .recent import Recent
 from .screen import ChatScreen
 from .shelf import Models
+from .start import settle
 from .terminal import learn_alt_enter, never_fail_to_encode, no_color, tolerant_driver
 from .themes import add_themes, first_theme, remember
 
@@ -42,29 +44,45 @@ class EdgespecApp(App[int]):
         chat: ChatController,
         *,
         models: Models | None = None,
+        open_model: OpenModel | None = None,
         can_color: bool = True,
         is_ascii: bool = False,
     ) -> None:
+        """`open_model` loads the first model, as soon as the first frame is shown."""
         with no_color(not can_color):
             # With ANSI colours Textual's filter removes them all, else it leaves greys.
             super().__init__(driver_class=tolerant_driver(), ansi_color=None if can_color else True)
         self.chat = chat
         self.models = models or Models()
         self.recent_log = Recent()
+        self._open_model = open_model
         self._is_ascii = is_ascii
         add_themes(self)
         self.theme = first_theme(os.environ, self.available_themes)
 
-    def on_mount(self) -> None:
-        """Open the chat, and leave in order when the system asks."""
-        logging.getLogger("edgespec").addHandler(self.recent_log)
+    def get_default_screen(self) -> Screen[None]:
+        """The chat: an empty screen below it would be laid out and painted first."""
         screen = ChatScreen(self.chat, ASCII if self._is_ascii else UNICODE, self.models)
         screen.set_class(self._is_ascii, "-ascii")
-        self.push_screen(screen)
+        screen.when_shown = self._begin
+        return screen
+
+    def on_mount(self) -> None:
+        """Leave in order when the system asks."""
+        logging.getLogger("edgespec").addHandler(self.recent_log)
         self.theme_changed_signal.subscribe(self, lambda theme: remember(theme.name))
-        self._listen("SIGINT", screen.action_interrupt)
+        self._listen("SIGINT", self._interrupt)
         for name, code in _SIGNALS.items():
             self._listen(name, partial(self.exit, code, code))
+
+    def _begin(self) -> None:
+        # Only now: a load imports what would share the interpreter with the first frame.
+        settle()
+        if self._open_model is not None:
+            self.chat.load(self._open_model)
+
+    async def _interrupt(self) -> None:
+        await self.screen_stack[0].run_action("interrupt")
 
     def on_unmount(self) -> None:
         """Hear the log no longer."""
@@ -86,7 +104,7 @@ class EdgespecApp(App[int]):
             what = f"{type(error).__name__}: {error}"
             self.exit(1, 1, message=Text(f"a fault of edgespec's own: {what}; the log has more"))
 
-    def _listen(self, name: str, act: Callable[[], None]) -> None:
+    def _listen(self, name: str, act: Callable[[], object]) -> None:
         loop, number = asyncio.get_running_loop(), getattr(signal, name, None)
         try:
             if number is not None:
@@ -99,20 +117,22 @@ class EdgespecApp(App[int]):
 def run_chat(
     chat: ChatController,
     *,
+    open_model: OpenModel | None = None,
     can_color: bool = True,
     is_ascii: bool | None = None,
 ) -> int:
     """Show a chat until it is left, free what it holds, and return the exit code.
 
-    A chat for which nothing is being loaded begins with the choice of a model. `is_ascii` None:
-    as the terminal's encoding says.
+    A chat without `open_model` for which nothing is being loaded begins with the choice of a
+    model. `is_ascii` None: as the terminal's encoding says.
     """
     never_fail_to_encode()
     learn_alt_enter()
-    models = Models(must_choose=chat.state == "BOOT")
+    models = Models(must_choose=open_model is None and chat.state == "BOOT")
     app = EdgespecApp(
         chat,
         models=models,
+        open_model=open_model,
         can_color=can_color,
         is_ascii=wants_ascii() if is_ascii is None else is_ascii,
     )

@@ -5,6 +5,7 @@ Owns no conversation: `ChatController` does. What the keys do is in `actions`.
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,8 @@ class ChatScreen(ChatActions):
         self._figures_s = 0.0
         self._state = ""
         self._told_error: EdgespecError | None = None
+        self.when_shown: Callable[[], None] = lambda: None
+        """Called once, after the first frame."""
         self.flush_costs_s: list[float] = []
         """CPU seconds of each drawing during the last answer."""
 
@@ -98,8 +101,13 @@ class ChatScreen(ChatActions):
             self.give_back(typed)
             self.notify("back in the prompt: what was not sent the last time", timeout=6)
         self._draw_updates()
+        self.call_after_refresh(self._show_first)
+
+    def _show_first(self) -> None:
+        self.when_shown()
         if self.models.must_choose:
             self.action_models()
+        self.wake()
 
     def on_unmount(self) -> None:
         """What is not sent now comes back at the next start."""

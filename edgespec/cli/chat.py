@@ -20,6 +20,7 @@ from edgespec.errors import UsageError
 if TYPE_CHECKING:
     from edgespec.api.types import Message, Options
     from edgespec.chat.controller import ChatController
+    from edgespec.chat.workers import OpenModel
     from edgespec.history.library import Library
     from edgespec.history.records import SavedChat
     from edgespec.models.catalogue import Catalogue
@@ -65,7 +66,7 @@ def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> N
     from edgespec.cli.answer import answer
 
     show_warnings(screen)
-    with _loaded(screen, _chat(screen, doors, flags, is_kept=False)) as chat:
+    with _loaded(screen, *_chat(screen, doors, flags, is_kept=False)) as chat:
         assert chat.model is not None
         options = chat.options
         if options.sampling.seed is None:
@@ -89,7 +90,7 @@ def _converse(screen: Screen, doors: Doors, flags: Flags) -> None:
     from edgespec.cli.repl import repl
 
     show_warnings(screen)
-    with _loaded(screen, _chat(screen, doors, flags)) as chat:
+    with _loaded(screen, *_chat(screen, doors, flags)) as chat:
         repl(screen, chat, with_stats=flags.stats, with_reasons=flags.explain)
 
 
@@ -100,11 +101,11 @@ def _chat(
     *,
     is_kept: bool = True,
     can_choose: bool = False,
-) -> "ChatController":
-    """A chat, new or a saved one, its model being loaded.
+) -> "tuple[ChatController, OpenModel | None]":
+    """A chat, new or a saved one, and what loads its model.
 
     `is_kept`: as far as the flags allow. `can_choose`: where there is no model on this machine
-    and none was named, nothing is loaded: a person will be shown what there is.
+    and none was named, nothing is to be loaded: a person will be shown what there is.
     """
     from edgespec.chat.controller import ChatController
     from edgespec.cli.pick import has_nothing, pick
@@ -131,17 +132,19 @@ def _chat(
         chat.chats.open(saved.chat.id)
         chat.conversation.system = flags.system or chat.conversation.system
     chat.options = _options(flags, advice, saved.chat.settings if saved is not None else {})
-    # Loading has a thread of its own: Ctrl-C cannot reach through native code.
-    if picked is not None:
-        chat.load(shelf.open_first())
-    return chat
+    return chat, None if picked is None else shelf.open_first()
 
 
 @contextmanager
-def _loaded(screen: Screen, chat: "ChatController") -> "Iterator[ChatController]":
+def _loaded(
+    screen: Screen, chat: "ChatController", open_model: "OpenModel | None"
+) -> "Iterator[ChatController]":
     """The chat once its model is there; freed at the end."""
     from edgespec.cli.repl import wait_for_model
 
+    assert open_model is not None, "only a screen offers a choice"
+    # Loading has a thread of its own: Ctrl-C cannot reach through native code.
+    chat.load(open_model)
     try:
         wait_for_model(screen, chat)
         if notice := _thinking_notice(chat):
@@ -199,15 +202,22 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
             "a chat on the whole screen needs a terminal, and stdout is none",
             hint='one answer: edgespec -p "your question"; line by line: edgespec --plain',
         )
+    from edgespec.tui.start import hurried
+
+    with hurried():
+        return _run_tui(screen, doors, flags)
+
+
+def _run_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
     from edgespec import paths
 
-    chat = _chat(screen, doors, flags, can_choose=True)
+    chat, open_model = _chat(screen, doors, flags, can_choose=True)
     screen.clear_status()  # what was checked would stay below the shell's prompt
     log_to_file(paths.state_dir() / "edgespec.log")
     from edgespec.tui.app import run_chat
 
     can_color = not flags.no_color and not os.environ.get("NO_COLOR")
-    code: int = run_chat(chat, can_color=can_color)
+    code: int = run_chat(chat, open_model=open_model, can_color=can_color)
     _tell_unsaved(screen, chat)
     return code
 

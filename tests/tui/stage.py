@@ -30,11 +30,11 @@ class Stage:
 
     @property
     def prompt(self) -> Prompt:
-        return self.app.screen_stack[1].query_one(Prompt)
+        return self.app.screen_stack[0].query_one(Prompt)
 
     @property
     def views(self) -> list[TurnView]:
-        return list(self.app.screen_stack[1].query(TurnView))
+        return list(self.app.screen_stack[0].query(TurnView))
 
     def rows(self) -> list[str]:
         """What the terminal would show."""
@@ -63,7 +63,7 @@ class Stage:
         """Wait until the last turn is drawn for good."""
         await self.until(
             lambda: (
-                self.app.screen_stack[1].feed.is_drawn
+                self.app.screen_stack[0].feed.is_drawn
                 and not self.chat.is_busy
                 and self.prompt.border_subtitle in ("READY", "ERROR")
             )

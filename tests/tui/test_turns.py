@@ -147,7 +147,7 @@ def test_opened_chat_shows_its_answers_at_once() -> None:
         async with staged(ScriptedLM(["# Title\n\n**bold** words"])) as stage:
             await stage.say("go")
             await stage.until_ended()
-            await stage.app.screen_stack[1].log_view.show(stage.chat.turns)
+            await stage.app.screen_stack[0].log_view.show(stage.chat.turns)
             await stage.until_shown("bold words")
 
     played(scenario)
