@@ -156,12 +156,17 @@ def _replay(screen: "Screen", file: Path) -> int:
     from edgespec.replay.branches import lines as lines_of_branches
     from edgespec.replay.curves import ELSEWHERE
     from edgespec.replay.overhead import overhead
-    from edgespec.replay.table import compare, lines
+    from edgespec.replay.table import compare, lines, lines_by_curve
     from edgespec.replay.trace import read
 
     recording = read(file)
     result = compare(recording.traces, recording.costs, screen.status)
     for line in lines(result):
+        screen.line(line)
+    results = {"here": result}
+    for name, costs in ELSEWHERE.items():
+        results[name] = compare(recording.traces, costs, screen.status)
+    for line in ("", "on other curves", *lines_by_curve(results), ""):
         screen.line(line)
     if all(trace.trees for trace in recording.traces):
         found = []

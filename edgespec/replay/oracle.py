@@ -29,7 +29,7 @@ def best_s(trace: Trace, costs: Measured) -> float:
     cold = _least(trace.n_tokens, free, [], pass_s, 0.0)
     if not trace.paid or costs.draft_s is None or costs.read_s is None:
         return cold[0]
-    paid = [_accepted(t) for t in trace.paid.values()]
+    paid = [runs_of(t) for t in trace.paid.values()]
     warm = _least(trace.n_tokens, free, paid, pass_s, costs.draft_s)
     reading_s = costs.read_s * max(0, trace.prompt_tokens - 1)
     # It may begin to read at any position: before, it is as without the model.
@@ -37,7 +37,7 @@ def best_s(trace: Trace, costs: Measured) -> float:
     return ways[0]
 
 
-def _accepted(paid: PaidTrace) -> list[int]:
+def runs_of(paid: PaidTrace) -> list[int]:
     """How many tokens in a row are accepted from each position on."""
     runs, run = [], 0
     for is_accepted in reversed(paid.accepted):

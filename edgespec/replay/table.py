@@ -1,16 +1,19 @@
 """Policies side by side on the traces of a recording."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
 from edgespec.control.costs import Measured
+from edgespec.replay.odds import odds_of, odds_s
 from edgespec.replay.oracle import best_s
 from edgespec.replay.play import Policy, play, total_s
 from edgespec.replay.policies import auto, heuristics, plain, static
 from edgespec.replay.trace import Trace
 
-CLAIRVOYANT, BEST_STATIC, AUTO = "clairvoyant", "best fixed per prompt", "auto"
+CLAIRVOYANT, ODDS = "clairvoyant", "knows the odds"
+BEST_STATIC, AUTO = "best fixed per prompt", "auto"
+_NO_RIVALS = (CLAIRVOYANT, ODDS, BEST_STATIC, AUTO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,11 @@ class Result:
         return self.mean(AUTO) / self.mean(CLAIRVOYANT)
 
     @property
+    def of_odds(self) -> float:
+        """The controller's share of what one who knows all odds and no outcome reaches."""
+        return self.mean(AUTO) / self.mean(ODDS)
+
+    @property
     def of_best_static(self) -> float:
         """The controller's share of the best fixed rule, chosen with hindsight per prompt."""
         return self.mean(AUTO) / self.mean(BEST_STATIC)
@@ -38,7 +46,7 @@ class Result:
     @property
     def rivals(self) -> tuple[str, ...]:
         """The policies that need no hindsight, the best first, the controller aside."""
-        others = [name for name in self.ratios if name not in (AUTO, CLAIRVOYANT, BEST_STATIC)]
+        others = [name for name in self.ratios if name not in _NO_RIVALS]
         return tuple(sorted(others, key=self.mean, reverse=True))
 
 
@@ -46,7 +54,7 @@ def compare(
     traces: Sequence[Trace], costs: Measured, tell: Callable[[str], None] = lambda _: None
 ) -> Result:
     """Every policy on every trace, with these costs."""
-    by_trace = []
+    by_trace, odds = [], odds_of(traces)
     for trace in traces:
         tell(f"replaying {trace.name}")
         plain_s = total_s(play(trace, plain, costs))
@@ -55,6 +63,7 @@ def compare(
         fixed = [by_trace[-1][name] for name in (*static(trace), *heuristics(trace))]
         by_trace[-1][BEST_STATIC] = max(fixed)
         by_trace[-1][CLAIRVOYANT] = plain_s / best_s(trace, costs)
+        by_trace[-1][ODDS] = plain_s / odds_s(trace, costs, odds)
     common = [name for name in by_trace[0] if all(name in found for found in by_trace)]
     ratios = {name: tuple(found[name] for found in by_trace) for name in common}
     return Result(tuple(trace.name for trace in traces), ratios)
@@ -68,7 +77,7 @@ def _policies(trace: Trace) -> Iterator[tuple[str, Policy]]:
 
 def lines(result: Result, n_rivals: int = 6) -> Iterator[str]:
     """The comparison as a table: what knows the future, the controller, the best of the others."""
-    shown = (CLAIRVOYANT, BEST_STATIC, AUTO, *result.rivals[:n_rivals])
+    shown = (*_NO_RIVALS, *result.rivals[:n_rivals])
     width = max(len(name) for name in result.traces)
     for i, name in enumerate(shown):
         yield f"{chr(ord('a') + i)}  {name}"
@@ -81,6 +90,23 @@ def lines(result: Result, n_rivals: int = 6) -> Iterator[str]:
     yield f"{'geometric mean':<{width}}  {means}"
     yield ""
     yield (
-        f"auto reaches {result.of_clairvoyant:.1%} of the clairvoyant and "
-        f"{result.of_best_static:.1%} of the best fixed rule chosen with hindsight per prompt"
+        f"auto reaches {result.of_clairvoyant:.1%} of the clairvoyant, and "
+        f"{result.of_best_static:.1%} of the best fixed rule chosen with hindsight per prompt;"
     )
+    yield (
+        f"and {result.of_odds:.1%} of who knows how often tokens of each kind come true, but not "
+        "which"
+    )
+
+
+def lines_by_curve(results: Mapping[str, Result]) -> Iterator[str]:
+    """The same answers by several curves: a line for each, in the columns of `lines`."""
+    width = max(map(len, results))
+    letters = "  ".join(f"{letter:>5}" for letter in ("a", "b", "c", "d", "d/a", "d/b", "d/c"))
+    yield f"{'':<{width}}  {letters}  best of the others"
+    for name, result in results.items():
+        means = "  ".join(f"{result.mean(policy):5.2f}" for policy in _NO_RIVALS)
+        found = (result.of_clairvoyant, result.of_odds, result.of_best_static)
+        shares = "  ".join(f"{share:5.0%}" for share in found)
+        rival = result.rivals[0]
+        yield f"{name:<{width}}  {means}  {shares}  {result.mean(rival):.2f} {rival}"
