@@ -14,6 +14,7 @@ import threading
 from types import ModuleType
 from typing import NoReturn, TextIO
 
+from edgespec.errors import EdgespecError
 from edgespec.text.clean import CleanStream, clean
 
 
@@ -95,14 +96,14 @@ class Screen:
                 return
             self.clear_status()
             self._has_status, self._status = True, line  # first: a signal may cut off what follows
-            _write(self._err, line)
+            _tell(self._err, line)
 
     def clear_status(self) -> None:
         """Take the status line away: before others write to the terminal, and at the end."""
         with self._lock:
             if self._has_status:
                 self._has_status = False
-                _write(self._err, "\r\x1b[K")
+                _tell(self._err, "\r\x1b[K")
 
     def ask(self, question: str) -> bool:
         """Whether the person at the terminal agrees; Enter means yes, end of input no."""
@@ -160,7 +161,7 @@ class Screen:
     def _write_err(self, text: str) -> None:
         with self._lock:
             self.clear_status()
-            _write(self._err, text)
+            _tell(self._err, text)
 
 
 def _line_editor() -> ModuleType | None:
@@ -202,7 +203,7 @@ def drop_output() -> None:
 def leave(code: int) -> NoReturn:
     """End the process now, with what was printed delivered."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):
             stream.flush()
     os._exit(code)
 
@@ -213,6 +214,16 @@ def _write(stream: TextIO, text: str) -> None:
         stream.flush()
     except BrokenPipeError as error:
         raise ReaderGone from error
+    except OSError as error:
+        raise EdgespecError(
+            f"the answer cannot be written: {error.strerror or error}",
+            hint="make room there, or let it go elsewhere",
+        ) from error
+
+
+def _tell(stream: TextIO, text: str) -> None:
+    with contextlib.suppress(EdgespecError):  # the answer is worth more, and whom to tell?
+        _write(stream, text)
 
 
 def _is_terminal(stream: TextIO) -> bool:

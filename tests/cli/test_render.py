@@ -1,8 +1,11 @@
+import errno
 import io
+import os
 
 import pytest
 
 from edgespec.cli.render import ReaderGone, Screen
+from edgespec.errors import EdgespecError
 
 
 class Terminal(io.TextIOWrapper):
@@ -95,6 +98,28 @@ def test_answer_is_untouched_in_a_pipe() -> None:
 def test_reader_gone_is_told_when_the_pipe_is_closed() -> None:
     with pytest.raises(ReaderGone):
         Screen(ClosedPipe(), Pipe()).answer("text")
+
+
+class Full(Pipe):
+    """A file on a disk without room."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_answer_that_cannot_be_written_is_told() -> None:
+    with pytest.raises(EdgespecError, match="cannot be written: No space left on device"):
+        Screen(Full(), Pipe()).answer("text")
+
+
+def test_answer_goes_on_where_nobody_can_be_told_anything() -> None:
+    out = Pipe()
+    screen = Screen(out, Full())
+
+    screen.note("so slow")
+    screen.answer("text")
+
+    assert out.shown == "text"
 
 
 def test_status_is_erased_before_the_answer() -> None:
