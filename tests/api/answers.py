@@ -8,7 +8,7 @@ from edgespec.core import Sampling
 from edgespec.events import Delta, Done, Event, PromptProgress, Round, Stats
 from tests.tinygguf import FIRST_BYTE
 
-EVERY_DRAFTER = ("none", "suffix", "model", "suffix+model")
+EVERY_DRAFTER = ("none", "suffix", "model", "cascade", "suffix+model")
 
 READABLE = tuple((FIRST_BYTE + byte, -math.inf) for byte in range(256))
 """A logit bias that leaves a tiny model no half characters to say."""

@@ -56,15 +56,16 @@ def test_fault_is_raised_after_what_was_said_and_the_next_answer_is_right(
     assert model.complete(PROMPT, options(20)).text == expected
 
 
+@pytest.mark.parametrize("drafter", ["model", "cascade"])
 @pytest.mark.parametrize("passes", [(1,), (2, 3), tuple(range(1, 100))])
 def test_fault_of_the_draft_model_costs_no_answer(
-    pair: LoadedModel, passes: tuple[int, ...]
+    pair: LoadedModel, passes: tuple[int, ...], drafter: str
 ) -> None:
     expected = pair.complete(PROMPT, options(30, drafter="none")).text
     assert pair._loaded.draft_session is not None
     failing(pair._loaded.draft_session, *passes)
 
-    events = list(pair.chat(PROMPT, options(30, drafter="model")))
+    events = list(pair.chat(PROMPT, options(30, drafter=drafter)))
 
     assert text_of(events) == expected
     gave_up = len(passes) > 2

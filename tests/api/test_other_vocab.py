@@ -50,7 +50,7 @@ def test_texts_of_the_drafts_vocabulary_are_planned(model: LoadedModel) -> None:
     assert "draft vocabulary" in parts
 
 
-@pytest.mark.parametrize("drafter", ["model", "suffix+model", "auto"])
+@pytest.mark.parametrize("drafter", ["model", "cascade", "suffix+model", "auto"])
 @pytest.mark.parametrize("prompt", [PROMPT, "x", "日本日本日本", "an inn " * 40])
 def test_greedy_text_is_plain_decodings(model: LoadedModel, drafter: str, prompt: str) -> None:
     plain = model.complete(prompt, options("none")).tokens

@@ -18,7 +18,7 @@ def asked(model: LoadedModel, prompt: str, drafter: str) -> Reply:
 
 
 @pytest.mark.parametrize("draft", ["draft", "short-draft"])
-@pytest.mark.parametrize("drafter", ["model", "suffix+model"])
+@pytest.mark.parametrize("drafter", ["model", "cascade", "suffix+model"])
 def test_seeded_text_is_the_same_on_cold_and_warm_caches(
     loaded: Callable[..., LoadedModel], drafter: str, draft: str
 ) -> None:
