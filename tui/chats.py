@@ -32,7 +32,7 @@ class ChatsScreen(Dialog[bool]):
     """Type to search; Enter opens what is chosen."""
 
     TITLE = "Chats"
-    HINT = "Enter opens, Ctrl+D deletes, Ctrl+U undoes, Ctrl+E exports, Esc back"
+    HINT = "Enter opens, ^D deletes, ^U undoes, ^E exports, Esc"
     BINDINGS: ClassVar[list[BindingType]] = bindings("chats")
 
     def __init__(self, chat: ChatController, glyphs: Glyphs) -> None:
@@ -115,11 +115,10 @@ class ChatsScreen(Dialog[bool]):
             self._say(clean(f"{who}: {found.excerpt}"))
             return
         try:
-            text = self._chat.chats.text("md", found.id)
+            text = self._chat.chats.beginning(found.id, PREVIEW_CHARS)
         except EdgespecError as error:
             text = error.message
-        rows = [row for row in clean(text).split("\n") if row.strip()]
-        self._say("\n".join(rows[1:])[:PREVIEW_CHARS])  # the title stands in the list
+        self._say("\n".join(row for row in clean(text).split("\n") if row.strip()))
 
     def _say(self, text: str) -> None:
         self.query_one("#preview", Static).update(Content(text))

@@ -39,7 +39,7 @@ class ModelsScreen(Dialog[ModelChange]):
     """Two tables. Enter on a target goes to its drafts; Enter there takes both."""
 
     TITLE = "Models"
-    HINT = "Enter chooses, Tab the other table, p plan, x stops a download, Esc back"
+    HINT = "Enter chooses, Tab drafts, p plan, x stops, Esc back"
     BINDINGS: ClassVar[list[BindingType]] = bindings("models")
 
     def __init__(self, models: Models, glyphs: Glyphs, loaded: tuple[str, str] = ("", "")) -> None:

@@ -187,6 +187,12 @@ class Chats:
             saved = self._saved().load(chat_id)
         return as_json([saved]) if kind == "json" else as_markdown(saved)
 
+    def beginning(self, chat_id: str, n_chars: int) -> str:
+        """The first words of a saved chat's branch that was shown last, as it was said."""
+        turns = self._saved().load(chat_id).path()
+        said = "\n".join(f"you: {turn.prompt}\n{turn.text}" for turn in turns[:n_chars])
+        return said[:n_chars]
+
     def export(
         self, kind: ExportKind, path: Path | None = None, chat_id: str | None = None
     ) -> Path:

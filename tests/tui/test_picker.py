@@ -290,7 +290,7 @@ def test_model_of_another_program_can_be_taken(tmp_path: Path) -> None:
         chat = ChatController(shelf=shelf)
         async with staged(ScriptedLM(), chat=chat, models=stock) as stage:
             await stage.pilot.press("f2")
-            await stage.until_shown("Ollama's, read in place")
+            await stage.until_shown("ollama/theirs")
             await choose(stage)
             await stage.until(lambda: bool(shelf.taken))
 

@@ -4,8 +4,12 @@ from pathlib import Path
 import pytest
 from edgespec.tui.themes import DEFAULT, SIXTEEN, first_theme, remember
 
-from tests.scripted import ScriptedLM
-from tests.tui.stage import played, staged
+from edgespec.chat.controller import ChatController
+from edgespec.errors import DecodeFailed
+from edgespec.history.keeper import Keeper
+from edgespec.history.library import Library
+from tests.scripted import Script, ScriptedLM
+from tests.tui.stage import Stage, played, staged
 
 KNOWN = dict.fromkeys((DEFAULT, SIXTEEN, "nord", "edgespec-cb"))
 
@@ -65,5 +69,38 @@ def test_chat_is_drawn_in_every_theme(theme: str) -> None:
 
             assert "x = 1" in stage.text()
             assert "draft ON" in stage.text()
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("can_color", [False, True])
+def test_chosen_way_and_chosen_chat_stand_out_without_colours(
+    can_color: bool, tmp_path: Path
+) -> None:
+    error = DecodeFailed("no slot")
+    chat = ChatController(
+        journal=Keeper(tmp_path / "history.db"), library=Library(tmp_path / "history.db")
+    )
+
+    def looks(stage: Stage, words: str) -> set[str]:
+        strips = stage.app.screen._compositor.render_strips()
+        found = [s.style for strip in strips for s in strip if words in s.text]
+        names = ("bold", "underline", "reverse")
+        return {name for style in found if style for name in names if getattr(style, name)}
+
+    async def scenario() -> None:
+        model = ScriptedLM([Script("", error=error)])
+        async with staged(model, chat=chat, can_color=can_color) as stage:
+            stage.app.theme = "ansi-dark"
+            await stage.say("Hi")
+            await stage.until_shown("answer it again")
+            await stage.pilot.pause()
+            way, other = looks(stage, "answer it again"), looks(stage, "choose another model")
+            await stage.pilot.press("escape", "f3")
+            await stage.until_shown("1 turn")
+            await stage.pilot.pause()
+
+            assert way - other
+            assert "reverse" in looks(stage, "1 turn")
 
     played(scenario)
