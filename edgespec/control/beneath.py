@@ -11,8 +11,10 @@ from dataclasses import replace
 from edgespec.control.acceptance import Usual
 from edgespec.control.auto import Auto
 from edgespec.control.costs import Costs
+from edgespec.control.found import PLAIN, Found
 from edgespec.control.log import Log
 from edgespec.control.situation import Situation
+from edgespec.core import Choice, Tokens
 from edgespec.drafters.arms import Free, Paid
 
 NAME = "cascade"
@@ -26,6 +28,14 @@ class Beneath(Auto):
     ) -> None:
         """`costs`: the draft model's passes as the target's, the next tier's as a draft's."""
         super().__init__(free, paid, costs, usual, Log(NAME, None, costs))
+
+    def choose(self, context: Tokens, budget: int) -> Choice:
+        """As `Auto` chooses; a draft's last token, behind which no row is wanted, says nothing of
+        what pays."""
+        if budget > 0:
+            return super().choose(context, budget)
+        self._found = Found()
+        return Choice(PLAIN, 0)
 
     def _situation(self, context: int, budget: int) -> Situation:
         """What is read for later drafts pays back over all of them, not over this one."""
