@@ -130,7 +130,7 @@ def _relaxed(asked: Asked) -> Iterator[tuple[Asked, Callable[[Fit], str]]]:
     if asked.split_mode is not None:
         yield replace(asked, split_mode=None), lambda found: "without --split-mode it fits"
     if asked.draft == "required":
-        yield replace(asked, draft="off"), lambda found: "without the draft model it fits"
+        yield replace(asked, draft="off"), lambda found: "--draft off fits"
     if asked.kv_type is not None:
         yield (
             replace(asked, kv_type=None),
@@ -145,8 +145,8 @@ def _relaxed(asked: Asked) -> Iterator[tuple[Asked, Callable[[Fit], str]]]:
         yield (
             replace(asked, n_gpu_layers=None, devices=None),
             lambda found: (
-                f"{found.choice.n_gpu_layers} layers on "
-                f"{' and '.join(found.target.devices) or 'the CPU'} fit"
+                f"--gpu-layers {found.choice.n_gpu_layers} fits, on "
+                f"{' and '.join(found.target.devices) or 'the CPU'}"
             ),
         )
     if asked != (anything := Asked()):

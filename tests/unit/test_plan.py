@@ -75,7 +75,7 @@ def test_plan_refuses_with_part_need_and_have_when_nothing_fits() -> None:
     ("asked", "hint"),
     [
         (Asked(n_ctx=131_072, n_gpu_layers=33), "--ctx "),
-        (Asked(n_ctx=16_384, kv_type="f16", draft="required", n_gpu_layers=33), "draft model"),
+        (Asked(n_ctx=16_384, kv_type="f16", draft="required", n_gpu_layers=33), "--draft off"),
         (Asked(n_ctx=20_480, kv_type="f16", n_gpu_layers=33), "--kv q8_0 it fits"),
     ],
 )
