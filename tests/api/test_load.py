@@ -237,6 +237,20 @@ def test_load_is_quiet(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+def test_memory_holds_no_row_of_logits_for_every_token_of_the_context(tmp_path: Path) -> None:
+    path = tinygguf.write_llama(tmp_path / "wide.gguf", n_vocab_extra=30_000, n_ctx=4096)
+
+    def used_bytes(n_ctx: int) -> int:
+        with edgespec.load(path, n_threads=1, n_ctx=n_ctx, measure=False) as model:
+            model.complete("Hello", options(16, drafter="suffix"))
+            return int(psutil.Process().memory_info().rss)
+
+    used_bytes(4096)
+    rise_bytes = used_bytes(4096) - used_bytes(512)
+
+    assert rise_bytes < 100e6  # the rows alone would be 435 MB
+
+
 def test_ten_loads_leave_no_memory_behind(files: dict[str, Path]) -> None:
     def cycle() -> None:
         with load(files["llama"], draft=files["draft"], n_threads=1) as model:
