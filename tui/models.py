@@ -177,7 +177,9 @@ class ModelsScreen(Dialog[ModelChange]):
         if fetch is None:
             return
         if not fetch.is_done:
-            shown.update(lines.fetching(fetch.spec.id, fetch.progress, self._glyphs))
+            line = lines.fetching(fetch.spec.id, fetch.progress, self._glyphs)
+            left = f" {self._glyphs.dot} {gigabytes(self._models.free_disk_bytes)} of disk left"
+            shown.update(Content.assemble(line, left))
             return
         if fetch.error is not None:
             hint = f"\n{fetch.error.hint}" if fetch.error.hint else ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from edgespec import paths
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import ModelChange
 from edgespec.errors import EdgespecError
@@ -119,6 +120,11 @@ class Models:
     def free_bytes(self) -> int:
         """Memory that is free now."""
         return self._free_bytes()
+
+    @property
+    def free_disk_bytes(self) -> int:
+        """Room where models are put; 0 where that cannot be known."""
+        return free_bytes_at(paths.models_dir())
 
     def rows(self) -> list[Row]:
         """Models to talk to: those here first, then those that fit, small ones first."""
@@ -308,6 +314,18 @@ def _speeds(specs: "Iterable[ModelSpec]") -> "dict[str, Speed]":
     from edgespec.api.speeds import speeds
 
     return speeds(specs)
+
+
+def free_bytes_at(folder: Path) -> int:
+    """Room on the disk of a folder, which need not be there yet."""
+    import shutil
+
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0
 
 
 def _free_bytes() -> int:

@@ -224,6 +224,8 @@ class Workers:
         if self._is_closed:
             model.close()
         self.tell(None, Loaded(model))
+        for change in model.description.gave_way:
+            self.tell(None, Notice(f"memory is short: {change}"))
 
     def _tell_progress(self, progress: LoadProgress) -> None:
         if self._is_closed or self._gives_up.is_set():

@@ -1,12 +1,13 @@
 """The picker of models and drafts, and the plan of what is chosen."""
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from edgespec.tui.shelf import Models
+from edgespec.tui.shelf import Models, free_bytes_at
 from textual.widgets import DataTable
 
 from edgespec.api.speeds import Speed
@@ -342,3 +343,29 @@ def test_plan_is_loaded_with_another_context_and_without_a_draft() -> None:
             assert shelf.taken == [ModelChange("qwen3-14b", "off", 4096)]
 
     played(scenario)
+
+
+def test_running_download_says_how_much_disk_is_left() -> None:
+    states = (PullProgress("good.gguf", "download", "the hub", 500, 2000, 50.0),)
+    may_end = threading.Event()
+
+    class Slow(FakePull):
+        def __call__(self, spec: ModelSpec, tell: Callable[[PullProgress], None]) -> object:
+            super().__call__(spec, tell)
+            return may_end.wait()
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), models=models(Slow(states))) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("of memory are free")
+            await choose(stage)
+            await stage.until_shown("of disk left")
+            may_end.set()
+
+    played(scenario)
+
+
+def test_room_on_the_disk_is_that_of_the_nearest_folder_that_is_there(tmp_path: Path) -> None:
+    assert free_bytes_at(tmp_path / "not" / "yet") == pytest.approx(
+        free_bytes_at(tmp_path), rel=0.1
+    )

@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import ChatController, LoadFailed, LoadProgress
+from edgespec.chat.turns import Notice
 from edgespec.errors import ModelNotFound
-from tests.scripted import ScriptedLM
+from tests.scripted import DESCRIPTION, ScriptedLM
 
 
 def test_message_sent_while_loading_is_answered_after_it() -> None:
@@ -45,6 +47,16 @@ def test_failed_load_is_told_and_tried_again_by_the_next_message() -> None:
 
     assert [type(update) for update in updates] == [LoadFailed]
     assert turn.text == "Hello."
+
+
+def test_what_gave_way_to_short_memory_is_told() -> None:
+    about = replace(DESCRIPTION, gave_way=("context 32,768 -> 8,192 to fit",))
+    controller = ChatController()
+
+    controller.load(lambda tell: ScriptedLM(description=about))
+    updates = list(controller.follow()) + controller.drain()
+
+    assert Notice("memory is short: context 32,768 -> 8,192 to fit") in updates
 
 
 def test_close_frees_a_model_that_finished_loading_too_late() -> None:
