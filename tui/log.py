@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -25,6 +27,8 @@ TURNS_AT_ONCE = 20
 class ChatLog(VerticalScroll):
     """The conversation: its newest turns, earlier ones when a person asks for them."""
 
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+    """Follows from a layout; Textual's own asks for a second one, and a second paint."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "step(1)", show=False),
         Binding("k", "step(-1)", show=False),
@@ -86,9 +90,9 @@ class ChatLog(VerticalScroll):
         await self.remove_children()
 
     @property
-    def has_more_below(self) -> bool:
-        """Whether a person scrolled away from the end."""
-        return self.max_scroll_y - max(0, self.scroll_y) > 2
+    def lines_below(self) -> int:
+        """How far a person scrolled away from the end."""
+        return int(max(0, self.max_scroll_y - max(0, self.scroll_y)))
 
     def action_step(self, by: int) -> None:
         """Select the turn before or after."""

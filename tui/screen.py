@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -49,6 +50,13 @@ _TOLD = ("", "follow", "opened", "edit")
 
 _SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params", "why": "why"}
 """Commands that are a screen here, unless they say what to do."""
+
+
+def _import_the_rest() -> None:
+    """What the first message needs: it does not wait either, nor does the first drawing."""
+    for name in (".turn", ".markdown", ".colours"):
+        import_module(name, __package__)
+    import_module("edgespec.chat.commands")
 
 
 class ChatScreen(ChatActions):
@@ -108,6 +116,7 @@ class ChatScreen(ChatActions):
         if self.models.must_choose:
             self.action_models()
         self.wake()
+        self.run_worker(asyncio.to_thread(_import_the_rest), group="start", exit_on_error=False)
 
     def on_unmount(self) -> None:
         """What is not sent now comes back at the next start."""
@@ -178,12 +187,13 @@ class ChatScreen(ChatActions):
         for widget in (self._header, self._panel, self._strip):
             widget.refresh()
         can_stop = self.chat.is_answering and self.chat.state != "STOPPING"
-        self.prompt.border_subtitle = self.chat.state + ("  Esc stops" if can_stop else "")
-        more = f"{self.glyphs.down} more below, Ctrl+End"
-        title = more if self.log_view.has_more_below else ""
+        state = self.chat.state + ("  Esc stops" if can_stop else "")
+        n_below = self.log_view.lines_below
+        title = f"{self.glyphs.down} {n_below} lines below, Ctrl+End" if n_below > 2 else ""
         if self.editing is not None:
             title = "another question in place of the selected one; Esc gives up"
-        self.prompt.border_title = title
+        if (self.prompt.border_subtitle, self.prompt.border_title) != (state, title):
+            self.prompt.border_subtitle, self.prompt.border_title = state, title
 
     def wake(self) -> None:
         """There is something to draw."""

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Click, MouseMove
 from textual.geometry import Region, Size
+from textual.reactive import Reactive
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
@@ -39,6 +40,8 @@ class TurnView(Widget, can_focus=True):
     """Draws a `Turn`; `sync` brings it up to date, `finish` draws it for good."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("turn")
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+    """Follows from a layout; Textual's own asks for a second one, and a second paint."""
 
     def __init__(self, turn: Turn, glyphs: Glyphs) -> None:
         super().__init__(classes="turn")

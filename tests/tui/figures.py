@@ -72,6 +72,7 @@ SCENES = {
 def play(name: str, path: Path) -> None:
     """Run a scene and write its figures."""
     from edgespec.tui.app import EdgespecApp
+    from edgespec.tui.start import hurried
 
     from edgespec.chat.controller import ChatController
     from tests.tui.paced import PacedLM
@@ -100,7 +101,8 @@ def play(name: str, path: Path) -> None:
     async def go() -> None:
         await app.run_async(auto_pilot=lambda pilot: act())
 
-    asyncio.run(go())
+    with hurried():  # as the command does
+        asyncio.run(go())
     chat.close()
     path.write_text(json.dumps(seen))
 

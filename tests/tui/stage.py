@@ -55,9 +55,11 @@ class Stage:
         await self.until(lambda: words in self.text())
 
     async def say(self, text: str) -> None:
-        """Write a message and press Enter."""
+        """Write a message and press Enter; returns when the screen has heard of it."""
         self.prompt.put(text)
         await self.pilot.press("enter")
+        for _ in ("prompt", "column", "screen"):  # one by one they pass it on
+            await self.pilot.pause()
 
     async def until_ended(self) -> None:
         """Wait until the last turn is drawn for good."""

@@ -38,14 +38,20 @@ from edgespec.history import keeper
 from edgespec.tui.app import EdgespecApp
 from edgespec.chat.controller import ChatController
 
+seen = []
+
+class Chat(ChatController):
+    def load(self, open_model):  # with the first frame on the screen
+        seen.extend(sorted(sys.modules))
+
 async def paint():
-    app = EdgespecApp(ChatController())
+    app = EdgespecApp(Chat(), open_model=print)
     async with app.run_test(size=(120, 34)) as pilot:
-        while not app.screen.prompt.size.width:
+        while not seen:
             await pilot.pause(0.01)
-        print(json.dumps(sorted(sys.modules)))
 
 asyncio.run(paint())
+print(json.dumps(seen))
 """
 
 
