@@ -12,8 +12,8 @@ from edgespec.drafters import DrafterInputs
 from edgespec.drafters.arms import Free, Paid
 from edgespec.drafters.cascade import LowerModel
 from edgespec.drafters.echo import Echo
+from edgespec.drafters.guessed import Tier
 from edgespec.drafters.none import NoDrafter
-from edgespec.drafters.passes import Tier
 from edgespec.drafters.translation import SharedVocab, Translation
 
 

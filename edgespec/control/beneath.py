@@ -16,6 +16,7 @@ from edgespec.control.log import Log
 from edgespec.control.situation import Situation
 from edgespec.core import Choice, Tokens
 from edgespec.drafters.arms import Free, Paid
+from edgespec.explanation import Decision
 
 NAME = "cascade"
 
@@ -27,7 +28,7 @@ class Beneath(Auto):
         self, free: list[Free], paid: list[Paid], costs: Costs, usual: Mapping[str, Usual]
     ) -> None:
         """`costs`: the draft model's passes as the target's, the next tier's as a draft's."""
-        super().__init__(free, paid, costs, usual, Log(NAME, None, costs))
+        super().__init__(free, paid, costs, usual, _Unread(NAME, None, costs))
 
     def choose(self, context: Tokens, budget: int) -> Choice:
         """As `Auto` chooses; a draft's last token, behind which no row is wanted, says nothing of
@@ -40,5 +41,14 @@ class Beneath(Auto):
     def _situation(self, context: int, budget: int) -> Situation:
         """What is read for later drafts pays back over all of them, not over this one."""
         at = super()._situation(context, budget)
+        if not self._paid:
+            return at
         left = max(self._usual_tokens - self._n_tokens, self._n_tokens / 2, at.left)
         return replace(at, left=left)
+
+
+class _Unread(Log):
+    """Nobody asks why: a draft has several such steps, which are told in sums (`guessed.Tally`)."""
+
+    def add(self, decision: Decision) -> None:
+        """Nothing is kept."""

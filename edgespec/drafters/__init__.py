@@ -17,7 +17,7 @@ from edgespec.errors import UsageError
 
 if TYPE_CHECKING:  # core imports numpy, 60 ms that `edgespec --help` need not pay
     from edgespec.core import Drafter, Session
-    from edgespec.drafters.passes import Tier
+    from edgespec.drafters.guessed import Tier
     from edgespec.drafters.translation import Translation
     from edgespec.index.retrieve import Retriever
 

@@ -1,7 +1,7 @@
 """A draft model whose own drafts are drafted: retrieval or a smaller model under it, to any depth.
 
 Lossless by composition: what it drafts is the draft model's, drawn from its own distributions (see
-`passes`), which are judged against the target's as ever.
+`guessed`), which are judged against the target's as ever.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from itertools import islice, takewhile
 from edgespec.core import Choice, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.echo import Echo
+from edgespec.drafters.guessed import Guessed, Tally, Tier
 from edgespec.drafters.model import ModelDrafter
 from edgespec.drafters.none import NoDrafter
-from edgespec.drafters.passes import Guessed, Tally, Tier
 from edgespec.events import Step
 
 _LIKELY = 0.5

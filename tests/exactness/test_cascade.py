@@ -11,8 +11,8 @@ from edgespec.control import Fixed
 from edgespec.core import Dist, Draft, Rule
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.cascade import CascadeDrafter
+from edgespec.drafters.guessed import Guessed, Tier
 from edgespec.drafters.none import NoDrafter
-from edgespec.drafters.passes import Guessed, Tier
 from edgespec.verify import verify
 from tests.exactness.exact_models import Model, Prefix, emitted_law, random_model, target_law
 from tests.exactness.exact_tree import Coins, law_of

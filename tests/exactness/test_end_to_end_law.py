@@ -12,7 +12,7 @@ import pytest
 from edgespec import decode, decode_law
 from edgespec.core import Dist, Draft, Sampler, Sampling, Tokens, Verdict
 from edgespec.drafters.cascade import CascadeDrafter
-from edgespec.drafters.passes import Guessed
+from edgespec.drafters.guessed import Guessed
 from edgespec.verify import Target
 from tests import tinygguf
 from tests.exactness.chi_square import p_value
