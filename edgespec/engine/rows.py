@@ -1,7 +1,6 @@
 """Logits of one pass as views of native memory, with an enforced lifetime."""
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,7 @@ class Rows:
     ) -> None:
         self._data = data
         self._n_trunk = n_trunk
-        ends = accumulate(branch_lengths, initial=n_trunk)
-        self._branches = [range(a, b) for a, b in pairwise(ends)]
+        self._branch_lengths = branch_lengths
         self.n_decoded = n_decoded
 
     @staticmethod
@@ -40,7 +38,8 @@ class Rows:
 
     def branch(self, b: int) -> Sequence[Row]:
         """Rows of branch b's tokens, read-only."""
-        return [self._row(i) for i in self._branches[b]]
+        start = self._n_trunk + sum(self._branch_lengths[:b])
+        return [self._row(i) for i in range(start, start + self._branch_lengths[b])]
 
     def _row(self, i: int) -> Row:
         assert self._data is not None, "these logits died with the session's next forward"

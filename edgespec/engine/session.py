@@ -203,6 +203,10 @@ class LlamaSession:
 
     def _add_trunk(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
         """Trunk rows, shared with every branch that leaves after them."""
+        if not branches:
+            start = self._n_resident
+            self._batch.add(tokens[start:], start=start, n_logits=n_logits)
+            return
         first_wanted = len(tokens) - n_logits
         leaving = (branch.at for branch in branches if branch.at > self._n_resident)
         cuts = sorted({self._n_resident, first_wanted, len(tokens), *leaving})
@@ -229,5 +233,6 @@ class LlamaSession:
 
 def _common_prefix(a: Tokens, b: Tokens) -> int:
     n = min(len(a), len(b))
-    differs = np.flatnonzero(a[:n] != b[:n])
-    return int(differs[0]) if len(differs) else n
+    differs = a[:n] != b[:n]
+    first = int(differs.argmax()) if n else 0
+    return first if n and differs[first] else n
