@@ -80,10 +80,13 @@ class Auto:
     def choose(self, context: Tokens, budget: int) -> Choice:
         """The most promising draft that the ledger permits, or none."""
         at = self._situation(len(context), budget)
-        best = self._chain(context, at)
+        best = Found()
+        for free in self._free:
+            free.weigh(context, at, best)
+        for paid in self._paid:
+            paid.weigh(context, at, best)
         if not best.k and not best.n_read and at.worth > 1:
-            at = at.priced(max(1.0, at.worth / _CHEAPER))
-            best = self._chain(context, at)
+            self._weigh_again(context, at.priced(max(1.0, at.worth / _CHEAPER)), best)
         for branching in self._branching:
             branching.weigh(context, at, best)
         if best.k and self._since_plain >= _STALE:
@@ -115,13 +118,12 @@ class Auto:
         self._since_plain = self._since_plain + 1 if step.drafted or found.n_read else 0
         self.log.add(self._decision(step, cost))
 
-    def _chain(self, context: Tokens, at: Situation) -> Found:
-        best = Found()
-        for free in self._free:
-            free.weigh(context, at, best)
-        for paid in self._paid:
-            paid.weigh(context, at, best)
-        return best
+    def _weigh_again(self, context: Tokens, at: Situation, best: Found) -> None:
+        """At a cheaper price: what a draft model brings, for it is what the price leans on; where
+        none can help, what the text itself brings."""
+        arms = [paid for paid in self._paid if paid.pace] or self._free
+        for arm in arms:
+            arm.weigh(context, at, best)
 
     def _unused(self) -> dict[str, str]:
         return {arm.name: arm.note for arm in self._branching}

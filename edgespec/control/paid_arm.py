@@ -20,14 +20,16 @@ _LEAST_SLICE = 16
 """Tokens of context that are read in one step,"""
 _PAUSE = 1.0
 """or as many as take so many plain steps, where reading is fast."""
-_PAYBACK = 1.2
+_PAYBACK = 2.0
 """How much more than its cost reading must be expected to save."""
 _CERTAIN = 0.985
 """Acceptance that no draft model exceeds for long."""
 _LOOK_AGAIN = 32
-"""Steps for which a drafter that cannot gain here is not thought about."""
-_REVISED = 4
-"""Steps between two looks at its pace, and looks at once where there was none yet."""
+"""Steps between two looks at whether it could gain here at all."""
+_REVISED, _TELLING = 16, 4
+"""Steps between two looks at its pace; its own count as so many, for they tell something new."""
+_AT_ONCE = 4
+"""Looks where there was none yet."""
 
 
 class PaidArm:
@@ -44,16 +46,20 @@ class PaidArm:
         where it can bring nothing."""
         self._revise_in = 0
         self._idle = 0
-        self._hopeless_for = 0
+        self._is_hopeless = False
+        self._look_in = 0
         self._before: int | None = None
         """The bucket of the last token of the last draft, if all of it was accepted."""
 
     def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
         """Replace `best` by drafting, by a trial, or by reading, where that promises more."""
-        if not at.limit or self._drafter.note or self._is_hopeless(at):
-            self.pace, self._revise_in = 0.0, 0
+        if not self._look_in:
+            self._look(at)
+        if not at.limit or self._drafter.note or self._is_hopeless:
+            self.pace = 0.0
             return
-        self._revise_pace(at)
+        if not self._revise_in:
+            self._revise_pace(at)
         n_unread = self._drafter.unread(context)
         if n_unread > _CATCH_UP:
             if not best.k:
@@ -82,6 +88,9 @@ class PaidArm:
         next one's first token counts as one that followed it: else nothing would be learned of
         what follows while drafts are of one token.
         """
+        self._look_in = max(0, self._look_in - 1)
+        told = _TELLING if drafter == self.name else 1
+        self._revise_in = max(0, self._revise_in - told) if self.pace else 0
         before, self._before = self._before, None
         if drafter != self.name:
             self._idle += len(step.tokens)
@@ -96,27 +105,21 @@ class PaidArm:
         if step.drafted and n_accepted == step.drafted:
             self._before = before
 
-    def _is_hopeless(self, at: Situation) -> bool:
-        """Whether not even near certainty would make it worth its time, were time worth little."""
-        if self._hopeless_for:
-            self._hopeless_for -= 1
-            return True
+    def _look(self, at: Situation) -> None:
+        """Whether near certainty would make it worth its time, were time worth little."""
         cheap = at.priced(1.0)
         found = best_length(cheap, at.limit, _CERTAIN, _CERTAIN, first_cost=at.token_cost)
-        if found.gain <= 0:
-            self._hopeless_for = _LOOK_AGAIN
-        return found.gain <= 0
+        self._is_hopeless = found.gain <= 0
+        self._look_in = _LOOK_AGAIN
 
     def _revise_pace(self, at: Situation) -> None:
         """Towards what it brings if time is worth just that (Dinkelbach 1967)."""
-        if not self._revise_in:
-            most = _longest(0.0, at) or 1
-            for _ in range(1 if self.pace else _REVISED):
-                priced = at.priced(max(1.0, self.pace))
-                _, tokens, cost = self._promise(priced, most, hopeful=False)
-                self.pace = max(1.0, tokens / cost)
-            self._revise_in = _REVISED
-        self._revise_in -= 1
+        most = _longest(0.0, at) or 1
+        for _ in range(1 if self.pace else _AT_ONCE):
+            priced = at.priced(max(1.0, self.pace))
+            _, tokens, cost = self._promise(priced, most, hopeful=False)
+            self.pace = max(1.0, tokens / cost)
+        self._revise_in = _REVISED
 
     def _promise(self, at: Situation, most: int, *, hopeful: bool) -> tuple[float, float, float]:
         """Gain, tokens and cost of asking it once, and going on where its answer is worth it."""
@@ -143,9 +146,8 @@ class PaidArm:
 
     def _weigh_reading(self, n_unread: int, at: Situation, best: Found) -> None:
         """Read a slice, where drafting is expected to pay the whole back within the answer."""
-        gain, tokens, cost = self._promise(at, at.limit, hopeful=False)
-        saved = at.left * (1 / at.worth - cost / tokens)
-        if gain <= 0 or saved < _PAYBACK * n_unread * at.read_cost:
+        saved = at.left * (1 / at.worth - 1 / self.pace)
+        if saved < _PAYBACK * n_unread * at.read_cost:
             return
         most = max(_SLICE, int(_PAUSE / at.read_cost))
         n = min(n_unread, most, int((at.most - 1) / at.read_cost))
