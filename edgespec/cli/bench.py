@@ -154,6 +154,8 @@ def _replay(screen: "Screen", file: Path) -> int:
     """Compare policies on a recording."""
     from edgespec.replay.branches import brought, tokens_per_step
     from edgespec.replay.branches import lines as lines_of_branches
+    from edgespec.replay.cascades import all_spared
+    from edgespec.replay.cascades import lines as lines_of_cascades
     from edgespec.replay.curves import ELSEWHERE
     from edgespec.replay.overhead import overhead
     from edgespec.replay.table import compare, lines, lines_by_curve
@@ -177,6 +179,10 @@ def _replay(screen: "Screen", file: Path) -> int:
         for line in lines_of_branches(found, tokens_per_step(recording.traces)):
             screen.line(line)
         screen.line("")
+    curves = {"here": recording.costs, **ELSEWHERE}
+    for line in lines_of_cascades(all_spared(recording.traces, curves)):
+        screen.line(line)
+    screen.line("")
     took = overhead(recording.traces, recording.costs)
     screen.line(
         f"the controller itself takes {took.median_s * 1e6:.0f} us per step in the median, "
