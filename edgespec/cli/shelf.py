@@ -95,7 +95,8 @@ class ModelShelf:
         larger = min(wished, trained)
         if larger <= max(now, needed):
             return None
-        headers = [files.target, *([files.draft] if files.draft else [])]
+        drafts = (pair.draft for pair in (files, *files.lower) if pair.draft is not None)
+        headers = [files.target, *drafts]
         per_token_bytes = sum(header.shape.kv_bytes_per_token() for header in headers)
         more_bytes = (larger - now) * per_token_bytes * 1.25  # what computes with it grows too
         return larger if more_bytes < psutil.virtual_memory().available else None

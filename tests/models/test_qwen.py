@@ -40,7 +40,7 @@ def pair(qwen_pair: tuple[Path, Path]) -> Iterator[LoadedModel]:
         yield model
 
 
-@pytest.mark.parametrize("drafter", ["suffix", "model", "suffix+model"])
+@pytest.mark.parametrize("drafter", ["suffix", "model", "cascade", "suffix+model"])
 @pytest.mark.parametrize("name", PROMPTS)
 def test_first_difference_to_plain_decoding_is_a_near_tie(
     pair: LoadedModel, name: str, drafter: str
