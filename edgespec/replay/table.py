@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
+from textwrap import wrap
 
 from edgespec.control.costs import Measured
 from edgespec.replay.odds import odds_of, odds_s
@@ -13,6 +14,8 @@ from edgespec.replay.trace import Trace
 
 CLAIRVOYANT, ODDS = "clairvoyant", "knows the odds"
 BEST_STATIC, AUTO = "best fixed per prompt", "auto"
+_WIDTH = 100
+_FIXED_SPACE = "\xa0"
 _NO_RIVALS = (CLAIRVOYANT, ODDS, BEST_STATIC, AUTO)
 
 
@@ -88,6 +91,11 @@ def lines(result: Result, n_rivals: int = 6) -> Iterator[str]:
         yield f"{trace:<{width}}  {figures}"
     means = "  ".join(f"{result.mean(name):5.2f}" for name in shown)
     yield f"{'geometric mean':<{width}}  {means}"
+    yield ""
+    others = (f"{name} {result.mean(name):.2f}" for name in result.rivals[n_rivals:])
+    named = ", ".join(other.replace(" ", _FIXED_SPACE) for other in others)
+    for line in wrap(f"means of all others: {named}", _WIDTH):
+        yield line.replace(_FIXED_SPACE, " ")
     yield ""
     yield (
         f"auto reaches {result.of_clairvoyant:.1%} of the clairvoyant, and "

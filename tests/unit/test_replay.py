@@ -121,6 +121,7 @@ def test_table_names_what_was_compared() -> None:
     assert "a  clairvoyant" in text
     assert "d  auto" in text
     assert "geometric mean" in text
+    assert all(name in text for name in (*static(TRACES[0]), *heuristics(TRACES[0])))
     assert f"auto reaches {result('AVX2').of_clairvoyant:.1%} of the clairvoyant" in text
 
 
