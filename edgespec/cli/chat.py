@@ -152,7 +152,7 @@ def _loaded(
         yield chat
     finally:
         chat.close()
-        _tell_unsaved(screen, chat)
+        _tell_kept(screen, chat)
 
 
 def _saved(library: "Library", flags: Flags) -> "SavedChat | None":
@@ -218,15 +218,17 @@ def _run_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
 
     can_color = not flags.no_color and not os.environ.get("NO_COLOR")
     code: int = run_chat(chat, open_model=open_model, can_color=can_color)
-    _tell_unsaved(screen, chat)
+    _tell_kept(screen, chat)
     return code
 
 
-def _tell_unsaved(screen: Screen, chat: "ChatController") -> None:
-    """The last words of a chat that could not be saved: where its text is."""
+def _tell_kept(screen: Screen, chat: "ChatController") -> None:
+    """The last words of a chat: how to go on with it, or where its text is."""
     state = chat.chats.state
     if state.word == "UNSAVED" and chat.turns:
         screen.note(f"not saved: {state.note}")
+    elif state.word == "SAVED" and chat.turns and screen.is_typed:
+        screen.note(f"edgespec --resume {chat.conversation.id} goes on with this chat")
 
 
 def _thinking_notice(chat: "ChatController") -> str:

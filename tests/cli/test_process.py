@@ -189,6 +189,24 @@ def test_kill_in_an_answer_leaves_prompt_and_partial_text_to_continue(gguf: str)
     assert Library().check() == []
 
 
+def test_last_line_of_a_chat_says_how_to_go_on_with_it(gguf: str) -> None:
+    code, shown = in_terminal(
+        "-m", gguf, "--plain", typed=b"Hi\n/quit\n", SCRIPT_TEXT="Hello.", TERM="dumb"
+    )
+
+    saved = Library().last().chat.id
+    assert code == 0
+    assert shown.rstrip().endswith(f"edgespec --resume {saved} goes on with this chat")
+
+
+def test_messages_of_earlier_chats_come_back_with_the_up_key(gguf: str) -> None:
+    in_terminal("-m", gguf, "--plain", typed=b"from before\n/quit\n", SCRIPT_TEXT="Hello.")
+
+    _, shown = in_terminal("-m", gguf, "--plain", typed=b"\x1b[A\n/quit\n", SCRIPT_TEXT="Hello.")
+
+    assert [chat.title for chat in Library().chats()] == ["from before", "from before"], shown
+
+
 def test_interrupt_at_the_prompt_keeps_the_line_and_the_second_one_leaves(gguf: str) -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(

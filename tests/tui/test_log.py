@@ -13,9 +13,9 @@ def test_scrolling_up_leaves_the_view_alone_and_says_that_there_is_more() -> Non
             await stage.say("long")
             await stage.until_ended()
             await stage.pilot.press("pageup", "pageup")
-            await stage.until_shown("more below")
+            await stage.until_shown("lines below")
             await stage.pilot.press("ctrl+end")
-            await stage.until(lambda: "more below" not in stage.text())
+            await stage.until(lambda: "lines below" not in stage.text())
 
     played(scenario)
 
