@@ -186,7 +186,12 @@ class LoadedModel:
         )
         if self._template.notice:
             _log.warning("%s", self._template.notice)
-        self._prepare = Preparer(self._engine, self._template, self._note)
+        self._prepare = Preparer(
+            self._engine,
+            self._template,
+            self._note,
+            n_ctx_train=loaded.files.target.shape.n_ctx_train,
+        )
         self._answers: set[Answer] = set()
         self._latest: Answer | None = None
         self._lock = threading.Lock()

@@ -22,11 +22,17 @@ from edgespec.text.template import ChatTemplate
 class Preparer:
     """Makes answers for one loaded model."""
 
-    def __init__(self, engine: Engine, template: ChatTemplate, note: str) -> None:
-        """`note`: why the drafter asked for at loading is not in force; empty when it is."""
+    def __init__(
+        self, engine: Engine, template: ChatTemplate, note: str, *, n_ctx_train: int
+    ) -> None:
+        """`note`: why the drafter asked for at loading is not in force; empty when it is.
+
+        `n_ctx_train`: the longest context that the model knows; 0: not said.
+        """
         self._engine = engine
         self._template = template
         self._note = note
+        self._n_ctx_train = n_ctx_train
         self._grammars = Grammars(engine.vocab.handle)
 
     def answer(self, prompt: Prompt, options: Options) -> Answer:
@@ -36,9 +42,7 @@ class Preparer:
         constraint = self._constraint(options)
         n_ctx = self._engine.target.n_ctx
         if len(read.tokens) >= n_ctx:
-            raise ContextOverflow(
-                len(read.tokens), n_ctx, hint="shorten the prompt, or load with a larger --ctx"
-            )
+            raise ContextOverflow(len(read.tokens), n_ctx, hint=self._longer(n_ctx))
         drafting = self._engine.drafting
         drafter, controller, log = drafting.controller(
             options.drafter, options.draft_len, options.max_tokens
@@ -72,6 +76,15 @@ class Preparer:
             (Message(role="user", content=prompt),) if isinstance(prompt, str) else prompt
         )
         return prompt_tokens(self._template, vocab, messages, options.think, self._engine.memory)
+
+    def _longer(self, n_ctx: int) -> str:
+        """What to do about a prompt that is longer than the context."""
+        most = self._n_ctx_train
+        if most and most <= n_ctx:
+            return f"shorten the prompt: this model was trained for {most:,} tokens"
+        return "shorten the prompt, or load with a larger --ctx" + (
+            f", up to {most}" if most else ""
+        )
 
     def _constraint(self, options: Options) -> Constraint | None:
         if options.grammar is not None and options.json_schema is not None:

@@ -151,6 +151,20 @@ def test_overlong_prompt_is_refused_with_both_numbers(model: LoadedModel) -> Non
     assert model.complete("Hello", options(2)).stats.generated_tokens == 2
 
 
+@pytest.mark.parametrize(
+    ("n_ctx", "hint"), [(512, "was trained for 512 tokens"), (64, "larger --ctx, up to 512")]
+)
+def test_overlong_prompt_is_helped_with_what_the_model_can(
+    loaded: Loader, n_ctx: int, hint: str
+) -> None:
+    model = loaded(n_ctx=n_ctx)
+
+    with pytest.raises(ContextOverflow) as refusal:
+        model.chat("x" * 600)
+
+    assert hint in refusal.value.hint
+
+
 @pytest.mark.parametrize("room", [1, 2, 5])
 @pytest.mark.parametrize("target", TARGETS)
 def test_answer_fills_the_context_and_no_more(loaded: Loader, target: str, room: int) -> None:
