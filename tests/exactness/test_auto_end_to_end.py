@@ -39,18 +39,15 @@ def run(drafters: dict[str, Drafter], controller: Controller, params: Sampling) 
         is_eog=lambda token: False,
         is_cancelled=lambda: False,
     )
-    return list(speculate(NumpyLM(N_VOCAB, order=2), drafters, controller, request))
+    return list(speculate(NumpyLM(N_VOCAB, order=3, seed=5), drafters, controller, request))
 
 
 def tokens_of(steps: list[Step]) -> list[int]:
     return [token for step in steps for token in step.tokens]
 
 
-@pytest.mark.parametrize(
-    ("temperature", "taken"),
-    [(0, {"lookahead"}), (0.7, {"lookahead", "tree"}), (1, {"lookahead", "tree"})],
-)
-def test_text_is_plain_decodings_whatever_is_chosen(temperature: float, taken: set[str]) -> None:
+@pytest.mark.parametrize("temperature", [0, 0.7, 1])
+def test_text_is_plain_decodings_whatever_is_chosen(temperature: float) -> None:
     params = Sampling(temperature, seed=5)
     costs = CHEAP.live(is_live=False)
     drafters = all_drafters(costs)
@@ -64,4 +61,4 @@ def test_text_is_plain_decodings_whatever_is_chosen(temperature: float, taken: s
 
     assert tokens_of(steps) == tokens_of(plain)
     trees = [step for step in steps if step.rows > step.drafted + 1]
-    assert {step.drafter for step in trees if step.accepted} >= taken
+    assert {step.drafter for step in trees if step.accepted} == {"lookahead", "tree"}
