@@ -127,14 +127,26 @@ class Code:
 
     def extend(self, text: str) -> None:
         """Append; the last line may still grow."""
+        if self._n_fixed[0] == len(self._rows):  # taken over whole, and grows nevertheless
+            self._made = (0, [])
         first, *rest = text.split("\n")
         self._rows[-1] += first
         self._rows += rest
 
-    def take_colours(self, other: "Code | None") -> None:
-        """Those of the same code, highlighted before."""
-        if other is not None:
+    def take_over(self, other: "Code") -> None:
+        """The lines and colours that the same code, read before, has made as far as it goes."""
+        sides = (other._margin.first, other._margin.rest)
+        if self.language != other.language or sides != (self._margin.first, self._margin.rest):
+            return
+        n_rows, n_lines = other._n_fixed
+        width, made = other._made
+        if self._rows == other._rows:
             self._styled, self._theme = other._styled, other._theme
+        elif other._styled is not None:
+            return
+        has_all = n_rows < len(self._rows) or (n_rows == len(self._rows) and self._rows[-1])
+        if has_all and self._rows[:n_rows] == other._rows[:n_rows]:  # an empty end has no line
+            self._made, self._n_fixed = (width, made[:n_lines]), (n_rows, n_lines)
 
     def lacks_colours(self, theme: str) -> bool:
         """Whether there is a language and no colours of this theme yet."""
@@ -142,7 +154,10 @@ class Code:
         return bool(self.language) and is_short and self._theme != theme
 
     def colour(self, theme: str) -> None:
-        """Highlight it: it grows no more. May run in any thread; a third of a ms for each line."""
+        """Highlight it and make its lines: it grows no more. May run in any thread.
+
+        A third of a millisecond for each line.
+        """
         # Pygments takes 20 ms of CPU to import; the first paint needs none of it.
         from .colours import coloured_code
 
@@ -151,7 +166,11 @@ class Code:
         self._theme = theme
         if len(rows) == len(self._rows):  # else a lexer took lines away: plain is right
             self._styled = rows
-        self._made, self._n_fixed = (0, []), (0, 0)
+        again = Code(self.language, self.text, self._margin)
+        again._styled = self._styled
+        if width := self._made[0]:
+            again.lines(width)
+        self._made, self._n_fixed = again._made, again._n_fixed
 
     def lines(self, width: int) -> Sequence[Content]:
         """The lines, folded at the width, on a ground of their own."""

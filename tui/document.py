@@ -51,13 +51,11 @@ class Document:
 
     def finish(self, raw: str) -> None:
         """The whole text, read at once: a tail read alone can look otherwise."""
-        before = {(b.language, b.text): b for b in self._done if isinstance(b, Code)}
+        before = [*self._done, *self._tail]
         self.source, self._tail, self._fence, self._is_in_list = clean(raw), [], None, False
         self._done = []
         self._done = self._blocks(_parsed(self.source), self.source)
-        for block in self._done:
-            if isinstance(block, Code):
-                block.take_colours(before.get((block.language, block.text)))
+        _take_over(self._done, before)
         self._made = (0, 0, [])
 
     def colourless(self, theme: str) -> list[Code]:
@@ -86,7 +84,7 @@ class Document:
 
     def _read_tail(self) -> None:
         text = self.source[self._tail_at :]
-        tokens = _parsed(text)
+        tokens, before, n_done = _parsed(text), self._tail, len(self._done)
         at, n_before, starts_in_list = _last_start(tokens)
         if n_before:
             self._done += self._blocks(tokens[:n_before], text)
@@ -95,6 +93,7 @@ class Document:
             text = self.source[self._tail_at :]
             tokens = _parsed(text)
         self._tail = self._blocks(tokens, text)
+        _take_over([*self._done[n_done:], *self._tail], before)
         last = tokens[-1] if tokens else None
         if last is not None and last.type == "fence" and last.level == 0:
             self._open_fence(text, last)
@@ -132,6 +131,14 @@ class Document:
             return
         code.extend(self.source[at:])
         self._fence = (sign, code, len(self.source))
+
+
+def _take_over(blocks: Sequence[Block], before: Sequence[Block]) -> None:
+    """Keep what the same code, read before, has made: it is long, and the rest is short."""
+    codes = (block for block in blocks if isinstance(block, Code))
+    known = (block for block in before if isinstance(block, Code))
+    for code, other in zip(codes, known, strict=False):
+        code.take_over(other)
 
 
 def _parsed(text: str) -> "list[Token]":

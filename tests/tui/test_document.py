@@ -109,6 +109,56 @@ def test_open_fence_is_not_read_again() -> None:
     assert all(a is b for a, b in zip(lines, document.lines(40), strict=False))
 
 
+def test_long_fence_keeps_its_lines_when_it_closes_and_at_the_end() -> None:
+    text = "```python\n" + "".join(f"line_{i} = {i}\n" for i in range(500))
+    document = grown(text, 40)
+    before = [*document.lines(40)]
+    known = {id(line) for line in before}
+
+    document.feed("```\n\nThat is all.\n")
+    closed = document.lines(40)
+    document.finish(f"{text}```\n\nThat is all.\n")
+    finished = document.lines(40)
+
+    assert len(before) == 500
+    assert len([line for line in closed if id(line) not in known]) <= 3
+    assert len([line for line in finished if id(line) not in known]) <= 3
+    assert [line.plain for line in finished] == [line.plain for line in closed]
+
+
+def test_code_of_another_text_is_not_taken_over() -> None:
+    document = grown("```\none\ntwo\nthree\n```\n", 4)
+    document.lines(40)
+
+    document.finish("```\none\nother\nthree\n```\n")
+
+    assert [line.strip() for line in shown(document)] == ["one", "other", "three"]
+
+
+def test_code_that_was_taken_over_whole_may_still_grow() -> None:
+    other, code = Code("", "one\ntwo\n"), Code("", "one\ntwo")
+    other.lines(40)
+
+    code.take_over(other)
+    taken = [line.plain.strip() for line in code.lines(40)]
+    code.extend(" and more")
+
+    assert taken == ["one", "two"]
+    assert [line.plain.strip() for line in code.lines(40)] == ["one", "two and more"]
+
+
+def test_colours_are_there_with_the_lines() -> None:
+    code = Code("python", "x = 1\ny = 2")
+    plain = [line.plain for line in code.lines(40)]
+
+    code.colour("")
+    coloured = code.lines(40)
+
+    assert [line.plain for line in coloured] == plain
+    assert all(len(line.spans) > 1 for line in coloured)
+    assert code.lines(40)[0] is coloured[0]
+
+
 def test_codes_are_the_source_without_the_fences() -> None:
     document = Document(UNICODE)
 

@@ -8,8 +8,10 @@ from edgespec.tui.document import Document
 from edgespec.tui.glyphs import ASCII, UNICODE
 from edgespec.tui.live import Live
 from edgespec.tui.panel import SpecPanel
+from edgespec.tui.turn import TurnView
 from rich.style import Style
 from textual.content import Content
+from textual.strip import Strip
 
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.chat.turns import Reading
@@ -133,6 +135,47 @@ def test_growing_fence_is_highlighted_once_when_it_is_complete(highlights: list[
     played(scenario)
 
     assert highlights == [150]
+
+
+def test_drawing_lays_the_screen_out_once_and_renders_new_lines_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    real = TurnView._strip
+
+    def counted(self: TurnView, y: int, *how: Any) -> Strip:
+        made.append(y)
+        return real(self, y, *how)
+
+    monkeypatch.setattr(TurnView, "_strip", counted)
+    n_layouts = 0
+
+    def laid_out(screen: object) -> None:
+        nonlocal n_layouts
+        n_layouts += 1
+
+    async def scenario() -> None:
+        model = ScriptedLM([Script("```python\n" + "x = 1\n" * 500, hold_at=700)])
+        async with staged(model) as stage:
+            await stage.say("code")
+            await stage.until(model.is_holding.is_set)
+            view = stage.views[0]
+            await stage.until(lambda: len(view.document.source) == len(view.turn.text))
+            await stage.pilot.pause(0.3)
+            stage.app.screen.screen_layout_refresh_signal.subscribe(view, laid_out)
+            made.clear()
+
+            view.turn.text += "y = 2\n" * 3
+            view.sync()
+            await stage.pilot.pause(0.1)
+
+            assert "y = 2" in stage.text()
+            model.release()
+
+    played(scenario)
+
+    assert n_layouts == 1
+    assert len(set(made)) <= 3 + 4
 
 
 def test_many_pieces_are_drawn_in_few_updates(monkeypatch: pytest.MonkeyPatch) -> None:
