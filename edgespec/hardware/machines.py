@@ -30,18 +30,29 @@ CARDS: Final[dict[str, tuple[str, int]]] = {
     "rtx5070ti": ("NVIDIA GeForce RTX 5070 Ti", 16),
     "rtx5070": ("NVIDIA GeForce RTX 5070", 12),
     "rtx5060ti": ("NVIDIA GeForce RTX 5060 Ti", 16),
+    "rtx5060": ("NVIDIA GeForce RTX 5060", 8),
     "rtx4090": ("NVIDIA GeForce RTX 4090", 24),
+    "rtx4080-super": ("NVIDIA GeForce RTX 4080 SUPER", 16),
     "rtx4080": ("NVIDIA GeForce RTX 4080", 16),
     "rtx4070ti-super": ("NVIDIA GeForce RTX 4070 Ti SUPER", 16),
+    "rtx4070ti": ("NVIDIA GeForce RTX 4070 Ti", 12),
+    "rtx4070-super": ("NVIDIA GeForce RTX 4070 SUPER", 12),
     "rtx4070": ("NVIDIA GeForce RTX 4070", 12),
     "rtx4060ti": ("NVIDIA GeForce RTX 4060 Ti", 8),
+    "rtx4060": ("NVIDIA GeForce RTX 4060", 8),
+    "rtx3090ti": ("NVIDIA GeForce RTX 3090 Ti", 24),
     "rtx3090": ("NVIDIA GeForce RTX 3090", 24),
+    "rtx3080ti": ("NVIDIA GeForce RTX 3080 Ti", 12),
     "rtx3080": ("NVIDIA GeForce RTX 3080", 10),
     "rtx3070": ("NVIDIA GeForce RTX 3070", 8),
+    "rtx3060ti": ("NVIDIA GeForce RTX 3060 Ti", 8),
     "rtx3060": ("NVIDIA GeForce RTX 3060", 12),
     "rx7900xtx": ("AMD Radeon RX 7900 XTX", 24),
+    "rx7800xt": ("AMD Radeon RX 7800 XT", 16),
+    "l4": ("NVIDIA L4", 24),
     "a100-40": ("NVIDIA A100 40 GB", 40),
     "a100-80": ("NVIDIA A100 80 GB", 80),
+    "h100": ("NVIDIA H100", 80),
     "h200": ("NVIDIA H200", 141),
     "rtxpro6000": ("NVIDIA RTX PRO 6000 Blackwell", 96),
     "32gb": ("a card with 32 GB", 32),
@@ -51,6 +62,7 @@ CARDS: Final[dict[str, tuple[str, int]]] = {
     "8gb": ("a card with 8 GB", 8),
 }
 """Title and memory in GiB, by name."""
+_BY_LETTERS: Final = {name.replace("-", ""): name for name in CARDS}
 
 _APPLE = re.compile(r"(m[1-5](?:-pro|-max|-ultra)?)-(\d+)")
 _CPU = re.compile(r"cpu-(\d+)")
@@ -66,8 +78,10 @@ def machine(name: str) -> HardwareReport:
         return _apple(key, found[1], int(found[2]))
     several = _SEVERAL.fullmatch(key)
     n, card = (int(several[1]), several[2]) if several else (1, key)
-    if card in CARDS and 1 <= n <= _MOST_CARDS:
-        return _report(key, _HOST_GIB, tuple(_card(i, *CARDS[card]) for i in range(n)))
+    known = _BY_LETTERS.get(card.replace("-", ""))
+    if known and 1 <= n <= _MOST_CARDS:
+        title = f"{n}x-{known}" if several else known
+        return _report(title, _HOST_GIB, tuple(_card(i, *CARDS[known]) for i in range(n)))
     near = difflib.get_close_matches(card, CARDS, n=3)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise UsageError(

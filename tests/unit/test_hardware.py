@@ -178,6 +178,19 @@ def test_every_card_of_the_table_is_a_machine(name: str) -> None:
     assert found.gpus[0].free_bytes == CARDS[name][1] * GIB
 
 
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("RTX 4090", "rtx4090"),
+        ("2x RTX-4090", "2x-rtx4090"),
+        ("rtx 4070 ti super", "rtx4070ti-super"),
+        ("A100 80", "a100-80"),
+    ],
+)
+def test_card_is_known_however_its_name_is_joined(said: str, name: str) -> None:
+    assert machine(said).name == name
+
+
 def test_machines_are_named_with_several_cards_chips_and_memory() -> None:
     two, apple, small, cpu = map(machine, ("2x-rtx4090", "M4-Max-64", "m2-16", "cpu-32"))
 
