@@ -68,6 +68,10 @@ class ChatActions(Screen[None]):
         """The turn that was answered last."""
         raise NotImplementedError
 
+    def tell(self, words: str) -> None:
+        """Show a line above the prompt until something is typed."""
+        raise NotImplementedError
+
     # Stopping and leaving
 
     async def action_escape(self) -> None:
@@ -85,6 +89,7 @@ class ChatActions(Screen[None]):
             self.notify("the answer was left behind with its text; the model is loaded anew")
             await self.show_turns()
         elif not self.chat.stop():
+            self.tell("")
             self.prompt.focus()
         self.refresh_chrome()
 
@@ -339,6 +344,14 @@ class ChatActions(Screen[None]):
                 await self.show_turns()
             case _:
                 self.notify("not while it is being answered", timeout=2)
+
+    def action_token(self, by: int) -> None:
+        """In the token view: say where the next token of the selected turn came from."""
+        view = self.selected()
+        if view is None:
+            return
+        told = view.step_token(by)
+        self.tell(told or "F6 shows the tokens first; saved turns do not know theirs")
 
     def _select(self, turn: Turn | None) -> None:
         view = next((view for view in self.log_view.views if view.turn is turn), None)

@@ -87,6 +87,8 @@ KEYS = (
     Key("right_square_bracket", "turn('branch_on')", "", "", "turn"),
     Key("d", "turn('delete')", "d, u", "delete the turn; bring it back", "turn"),
     Key("u", "turn('undo')", "", "", "turn"),
+    Key("left", "token(-1)", "Left, Right", "in the token view: a token's origin", "turn"),
+    Key("right", "token(1)", "", "", "turn"),
     Key("w", "turn('why')", "w", "why: what was drafted, and what for", "turn"),
     Key("question_mark", "screen.help", "?", "help", "turn"),
     Key(

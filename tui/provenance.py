@@ -18,6 +18,7 @@ from .glyphs import Glyphs
 
 _ACCEPTED = Style(underline=True)
 _OWN = Style(bold=True)
+_POINTED = Style(reverse=True)
 _STYLES = {"accepted": _ACCEPTED, "recovered": _OWN, "bonus": _OWN, "plain": Style()}
 MAX_TOKENS_PER_LINE = 400
 """A line of more tokens is broken: laying it out again for each of them would be quadratic."""
@@ -86,6 +87,14 @@ def _line_content(line: Sequence[Piece]) -> Content:
         spans.append(Span(len(text), len(text) + len(piece.text), style))
         text += piece.text
     return Content(text, spans)
+
+
+def pointed(line: Content, index: int) -> Content:
+    """A line on which one token stands out, if it is there."""
+    for start, end, style in line.spans:
+        if isinstance(style, Style) and style.meta.get("token") == index:
+            line = line.stylize(_POINTED, start, end)
+    return line
 
 
 def token_at(line: Content, x: int) -> int | None:

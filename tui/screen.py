@@ -330,6 +330,11 @@ class ChatScreen(ChatActions):
         await self.show_turns()
         self.wake()
 
+    def tell(self, words: str) -> None:
+        """Show a line above the prompt until something is typed."""
+        self._commands.update(f" {clean(words)}")
+        self._commands.display = bool(words)
+
     def last_answer(self) -> Turn | None:
         """The turn that was answered last."""
         return next((turn for turn in reversed(self.chat.turns) if turn.text), None)

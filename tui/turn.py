@@ -28,7 +28,7 @@ from .blocks import MUTED, Text
 from .document import Document
 from .glyphs import Glyphs
 from .keys import bindings
-from .provenance import TokenLines, about, legend, token_at
+from .provenance import TokenLines, about, legend, pointed, token_at
 
 TAIL_CHARS = 1200
 """Of growing reasoning only so much is shown at each update."""
@@ -66,6 +66,8 @@ class TurnView(Widget, can_focus=True):
         self._fold_at = -1
         self._strips: dict[int, Strip] = {}
         self._drawn_as: object = None
+        self.token: int | None = None
+        """In the token view: the token that the keys point at."""
 
     # What is shown
 
@@ -193,7 +195,7 @@ class TurnView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """One line, made when it is first seen."""
         width, selection = self.content_size.width, self.text_selection
-        look = (self.visual_style, self.app.theme, width, selection)
+        look = (self.visual_style, self.app.theme, width, selection, self.token)
         if look != self._drawn_as:
             self._drawn_as = look
             self._strips.clear()
@@ -206,6 +208,8 @@ class TurnView(Widget, can_focus=True):
         if y >= len(self._lines):
             return Strip.blank(width, base.rich_style)
         line = self._lines[y]
+        if self.shows_tokens and self.token is not None:
+            line = pointed(line, self.token)
         if selection is not None and (span := selection.get_span(y)) is not None:
             start, end = span
             chosen = self.screen.get_visual_style("screen--selection")
@@ -251,6 +255,17 @@ class TurnView(Widget, can_focus=True):
         if not self.app.native_ansi_color:
             return ""
         return "ansi-dark" if self.app.current_theme.dark else "ansi-light"
+
+    # Tokens
+
+    def step_token(self, by: int) -> str:
+        """Point at the next token or the one before. Returns: where it came from, in words."""
+        if not (self.shows_tokens and self.tokens):
+            return ""
+        at = -1 if self.token is None else self.token
+        self.token = min(max(0, at + by), len(self.tokens) - 1)
+        self.refresh()
+        return about(self.tokens, self.token)
 
     # Mouse
 

@@ -167,3 +167,33 @@ def test_thinking_is_counted_while_it_lasts() -> None:
             assert "one two three" not in stage.text()
 
     played(scenario)
+
+
+def test_keys_walk_over_the_tokens_and_say_where_each_came_from() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["one two three four five six"])) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            await stage.pilot.press("f6", "tab", "right")
+            await stage.until_shown("step 1: draft token 1, accepted")
+            await stage.pilot.press("right", "right", "right")
+            await stage.until_shown("step 1: the target's own, after 3 accepted")
+            strips = stage.app.screen._compositor.render_strips()
+            pointed = [s.text for strip in strips for s in strip if s.style and s.style.reverse]
+            await stage.pilot.press("escape")
+
+            assert any("four" in text for text in pointed)
+            assert "step 1" not in stage.text()
+
+    played(scenario)
+
+
+def test_token_keys_say_what_is_missing() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            await stage.pilot.press("tab", "right")
+            await stage.until_shown("F6 shows the tokens first")
+
+    played(scenario)
