@@ -44,6 +44,7 @@ SETTINGS: dict[str, Sampling] = {
     "top-p 0.95": Sampling(1, top_p=0.95),
     "typical-p 0.95": Sampling(1, typical_p=0.95),
     "typical-p 0.95, top-p 0.95": Sampling(1, typical_p=0.95, top_p=0.95),
+    "temperature 0.7, typical-p 0.95, top-p 0.95": Sampling(0.7, typical_p=0.95, top_p=0.95),
     "all three penalties over 32,768": Sampling(
         1, repeat_penalty=1.1, frequency_penalty=0.1, presence_penalty=0.1, repeat_last_n=-1
     ),
