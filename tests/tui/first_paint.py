@@ -38,11 +38,13 @@ class Bare(App):
 Bare().run()
 """
 _SCREEN = """
-from edgespec.tui.app import EdgespecApp
+from edgespec.tui.start import hurried
 
-from edgespec.chat.controller import ChatController
+with hurried():
+    from edgespec.tui.app import EdgespecApp
+    from edgespec.chat.controller import ChatController
 
-EdgespecApp(ChatController()).run()
+    EdgespecApp(ChatController()).run()
 """
 PROGRAMS: dict[str, Sequence[str]] = {
     "the command": ("-m", "tests.cli.scripted_main", "chat", "--target", "model.gguf"),
