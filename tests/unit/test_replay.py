@@ -67,7 +67,7 @@ def test_controller_reaches_85_percent_of_a_clairvoyant_on_measured_curves(curve
 
 @pytest.mark.parametrize(
     ("curve", "of_clairvoyant", "of_odds"),
-    [("CUDA", 0.72, 0.96), ("METAL", 0.66, 0.90), ("FLAT", 0.66, 0.92)],
+    [("CUDA", 0.72, 0.95), ("METAL", 0.64, 0.88), ("FLAT", 0.66, 0.92)],
 )
 def test_controller_keeps_its_share_of_what_can_be_known_on_assumed_curves(
     curve: str, of_clairvoyant: float, of_odds: float
