@@ -1,6 +1,6 @@
-"""The controller on answers recorded after it was made: the bench's own prompts at temperature 0.
+"""The controller on answers that hardly any of it was chosen by: the bench's own prompts, greedy.
 
-What was chosen on the other recording must hold here. Recorded with
+Counts only, of five kinds. Recorded as by
 `edgespec bench --record FILE --suite chat,code-edit,summary,json,code --temp 0 -n 160`.
 """
 
