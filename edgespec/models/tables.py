@@ -4,13 +4,13 @@ Knows the file's form only; which files there are, and names, are `edgespec.mode
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from edgespec.errors import UsageError
+from edgespec.models.parsed import parsed
 from edgespec.models.schema import (
     ADVICE,
     ENTRY,
@@ -56,8 +56,8 @@ def read_tables(file: Path) -> tuple[dict[str, Table], dict[str, str]]:
     """The checked raw entries and renamings of one file. Raises: `UsageError`."""
     place = Place(file)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = parsed(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise place.error(f"cannot be read: {error}") from error
     _check(content, {"models": is_table, "renamed": is_table}, place)
     models, renamed = content.get("models", {}), content.get("renamed", {})
