@@ -311,6 +311,16 @@ def test_last_round_shows_a_sign_for_a_token_without_text() -> None:
     assert lines.last_round(turn, UNICODE).plain == "✓… ✗…→Hello"
 
 
+def test_panel_says_why_drafts_rest_and_what_forces_them() -> None:
+    chat, pulse = ChatController(), Live()
+    chat.attach(ScriptedLM())
+    pulse.plain_steps = 100
+
+    panel = SpecPanel(chat, UNICODE, pulse).render()
+
+    assert "no draft promised more than a plain step" in panel.plain
+
+
 def test_panel_counts_one_round_in_the_singular() -> None:
     chat = ChatController()
     chat.conversation.tree.add(Turn("hi", stats=Stats(passes=1, rounds=1, drafted=2, accepted=1)))
