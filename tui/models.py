@@ -22,7 +22,8 @@ from . import lines
 from .dialog import Dialog, words
 from .glyphs import Glyphs
 from .keys import bindings
-from .shelf import OFF, DraftRow, Models, Row, missing
+from .offers import OFF, DraftRow, Row, missing
+from .shelf import Models
 
 REFRESH_S = 0.25
 REST_S = 0.3

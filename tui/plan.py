@@ -22,7 +22,8 @@ from . import lines
 from .dialog import Dialog, words
 from .glyphs import Glyphs
 from .keys import bindings
-from .shelf import AUTO, OFF, Models
+from .offers import AUTO, OFF
+from .shelf import Models
 
 BAR_WIDTH = 12
 LEAST_CTX = 512

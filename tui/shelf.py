@@ -5,7 +5,7 @@ nothing of widgets; loading is the conversation's.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -14,52 +14,16 @@ from edgespec import paths
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import ModelChange
 from edgespec.errors import EdgespecError
-from edgespec.sizes import gigabytes
+
+from .offers import AUTO, OFF, DraftRow, Row, as_row, fit, is_draft_only, of_another, why_not
 
 if TYPE_CHECKING:
-    from edgespec.api.pairs import Candidate
     from edgespec.api.speeds import Speed
     from edgespec.models.catalogue import Catalogue
     from edgespec.models.folders import Found
     from edgespec.models.spec import ModelSpec
     from edgespec.plan.types import Plan
     from edgespec.store import PullProgress
-
-ROOM = 1.1
-"""Weights are not all: a tenth more for the context and what computing needs."""
-AUTO, OFF = "auto", "off"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One model as the picker shows it."""
-
-    name: str
-    """What a person types for it."""
-    quant: str
-    size_bytes: int | None
-    told: str
-    """What it is, its licence, where it comes from."""
-    spec: "ModelSpec | None"
-    """None: another program's file, read in place."""
-    is_here: bool
-    fits: bool
-    verdict: str
-    """Whether it fits, in words."""
-    speed: "Speed | None" = None
-    """Of plain decoding here; None: not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class DraftRow:
-    """One way to draft for a target."""
-
-    name: str
-    """A catalogue id, "auto" or "off"."""
-    told: str
-    ok: bool
-    is_here: bool = True
-    size_bytes: int = 0
 
 
 class Pull(Protocol):
@@ -139,12 +103,12 @@ class Models:
                 f"{spec.title}, {spec.licence or 'licence unknown'}; from {spec.origin}",
                 spec,
                 spec.id in here,
-                *_fit(spec.planning_bytes, free_bytes),
+                *fit(spec.planning_bytes, free_bytes),
                 speeds.get(spec.id),
             )
             for spec in specs
         ]
-        rows += [_of_another(found, free_bytes) for found in self._others(set(here.values()))]
+        rows += [of_another(found, free_bytes) for found in self._others(set(here.values()))]
         return sorted(rows, key=lambda row: (not row.is_here, not row.fits, row.size_bytes or 0))
 
     def drafts(self, row: Row) -> list[DraftRow]:
@@ -168,7 +132,7 @@ class Models:
         rows += [
             DraftRow(spec.id, reason, False)
             for spec in others
-            if spec is not target and (reason := _why_not(target, spec))
+            if spec is not target and (reason := why_not(target, spec))
         ]
         return rows
 
@@ -183,7 +147,7 @@ class Models:
         found = find_pairs(resolve(row.name, self.catalogue), self.catalogue)
         usual = self.drafts(row)
         rows = [one for one in usual if one.name in (AUTO, OFF)]
-        rows += [_as_row(candidate) for candidate in found.candidates]
+        rows += [as_row(candidate) for candidate in found.candidates]
         judged = {one.name for one in rows}
         return rows + [one for one in usual if one.name not in judged]
 
@@ -259,41 +223,6 @@ def _others(known: "set[Path]") -> "list[Found]":
     return [found for found in all_found() if found.path.resolve() not in known]
 
 
-def _of_another(found: "Found", free_bytes: int) -> Row:
-    from edgespec.models.quants import quant_of
-
-    size, quant = found.size_bytes, quant_of(found.path.name)
-    told = f"{found.program}'s, read in place: {found.path}"
-    return Row(found.name, quant, size, told, None, True, *_fit(size, free_bytes))
-
-
-def _fit(size_bytes: int | None, free_bytes: int) -> tuple[bool, str]:
-    """Whether a model of that size fits, and in words."""
-    if size_bytes is None:
-        return True, "size unknown"
-    needed = int(size_bytes * ROOM)
-    if needed <= free_bytes:
-        return True, "fits"
-    return False, f"needs {gigabytes(needed)}, {gigabytes(free_bytes)} free"
-
-
-def _as_row(one: "Candidate") -> DraftRow:
-    gain = one.here or one.expected
-    told = [part for part in (one.reason, one.note) if part]
-    if gain is not None:
-        low, high = gain.times
-        times = f"{low:.2f}x" if low == high else f"{low:.2f}x to {high:.2f}x"
-        told.insert(0, f"{times}, {'measured' if one.here else 'expected'} ({gain.source})")
-    is_fit = one.verdict != "unfit"
-    return DraftRow(
-        one.name,
-        "; ".join(told) or ("fits this target" if is_fit else ""),
-        is_fit,
-        one.is_here,
-        one.size_bytes or 0,
-    )
-
-
 def _pull(spec: "ModelSpec", tell: "Callable[[PullProgress], None]") -> object:
     from edgespec.store import pull
 
@@ -332,21 +261,3 @@ def _free_bytes() -> int:
     import psutil
 
     return int(psutil.virtual_memory().available)
-
-
-def is_draft_only(spec: "ModelSpec") -> bool:
-    """Whether a model was made to draft and has nothing to say by itself."""
-    return "draft" in spec.id
-
-
-def _why_not(target: "ModelSpec", draft: "ModelSpec") -> str:
-    if draft.vocab != target.vocab:
-        return f"another vocabulary: {draft.vocab}, not {target.vocab}"
-    if (draft.planning_bytes or 0) >= (target.planning_bytes or 0):
-        return "not smaller than the target"
-    return ""
-
-
-def missing(rows: Sequence[Row | DraftRow], name: str) -> bool:
-    """Whether the model of that name has to be fetched first."""
-    return any(row.name == name and not row.is_here for row in rows)
