@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from edgespec.hardware.types import Device, HardwareReport
-from edgespec.plan.choice import Choice
+from edgespec.plan.choice import Choice, can_quantise
 from edgespec.plan.lines import CPU, free_of, margin_bytes, model_lines, overhead_lines, shares
 from edgespec.plan.share import even_shares, layer_counts
 from edgespec.plan.types import KvType, Line, ModelSizes, Placement, PlanRequest, Room
@@ -143,7 +143,9 @@ class _Way:
     def _drafting(self, model: ModelSizes) -> Placement:
         choice = self.choice
         n_rows = 1 if model.is_recurrent else DRAFT_LOGITS  # a state goes back a few tokens at most
-        context = (choice.n_ctx_draft, choice.kv_type_draft, n_rows)
+        n_ctx = min(choice.n_ctx_draft, model.n_ctx_train or choice.n_ctx_draft)
+        kv_type = choice.kv_type_draft if can_quantise(model) else "f16"
+        context = (n_ctx, kv_type, n_rows)
         return self._placement(model, self.draft_devices, len(model.layers) + 1, context, ())
 
     def _n_branches(self, model: ModelSizes) -> int:
