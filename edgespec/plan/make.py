@@ -38,7 +38,7 @@ def make_plan(request: PlanRequest) -> Plan:
     check(request)
     found, tried = _search(request)
     if found is None:
-        raise refusal(request, tried, _roomiest)
+        raise refusal(request, tried, _roomiest, lambda other: _search(other)[0] is not None)
     return _plan(request, found)
 
 

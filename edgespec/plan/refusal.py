@@ -3,6 +3,7 @@
 Pure. Tries what was asked for again with one wish less.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -12,6 +13,8 @@ from edgespec.plan.fit import Fit, usable
 from edgespec.plan.lines import CPU
 from edgespec.plan.types import QUANT_BLOCK, Asked, PlanRequest, Room, is_quantised
 from edgespec.sizes import gibibytes
+
+Search = Callable[[PlanRequest], Fit | None]
 
 _NO_TENSOR_MODE: Final = frozenset(
     {
@@ -83,9 +86,12 @@ def _check_tensor_mode(request: PlanRequest) -> None:
 
 
 def refusal(
-    request: PlanRequest, tried: Fit, search: Callable[[PlanRequest], Fit | None]
+    request: PlanRequest, tried: Fit, search: Search, is_met: Callable[[PlanRequest], bool]
 ) -> DoesNotFit:
-    """The error for a request that nothing fits; `tried` is what was wished."""
+    """The error for a request that nothing fits; `tried` is what was wished.
+
+    `search`: what fits with the longest context; `is_met`: whether a plan would be made.
+    """
     short = [room for room in tried.rooms if _lacks(room)]
     room = short[0] if short else tried.rooms[0]
     what = request.target.id
@@ -96,7 +102,7 @@ def refusal(
         f"{gibibytes(room.needed_bytes)} {_where(room)} ({_parts(tried, room)}), "
         f"but {gibibytes(room.free_bytes or 0)} are free"
     )
-    return DoesNotFit(message, hint=_nearest(request, search))
+    return DoesNotFit(message, hint=_nearest(request, search, is_met))
 
 
 def _lacks(room: Room) -> bool:
@@ -115,16 +121,29 @@ def _parts(tried: Fit, room: Room) -> str:
     return ", ".join(f"{line.what} {gibibytes(line.size_bytes)}" for line in mine[:3])
 
 
-def _nearest(request: PlanRequest, search: Callable[[PlanRequest], Fit | None]) -> str:
-    for asked, words in _relaxed(request.asked):
+def _nearest(request: PlanRequest, search: Search, is_met: Callable[[PlanRequest], bool]) -> str:
+    for asked, words in _relaxed(request, is_met):
         found = search(replace(request, asked=asked))
         if found is not None:
             return words(found)
     return "take a smaller model, or a smaller quantisation of this one"
 
 
-def _relaxed(asked: Asked) -> Iterator[tuple[Asked, Callable[[Fit], str]]]:
+def _most_layers(request: PlanRequest, is_met: Callable[[PlanRequest], bool]) -> int:
+    """How many of the layers that were asked for fit with all else that was; 0: none."""
+
+    def is_short(n: int) -> bool:
+        asked = replace(request.asked, n_gpu_layers=n)
+        return not is_met(replace(request, asked=asked))
+
+    return bisect_left(range(1, request.asked.n_gpu_layers or 1), True, key=is_short)
+
+
+def _relaxed(
+    request: PlanRequest, is_met: Callable[[PlanRequest], bool]
+) -> Iterator[tuple[Asked, Callable[[Fit], str]]]:
     """The wishes with one less, then with more, the least loss first."""
+    asked = request.asked
     if asked.draft_devices is not None:
         yield replace(asked, draft_devices=None), lambda found: "without --draft-device it fits"
     if asked.split_mode is not None:
@@ -141,6 +160,8 @@ def _relaxed(asked: Asked) -> Iterator[tuple[Asked, Callable[[Fit], str]]]:
             replace(asked, n_ctx=None),
             lambda found: f"--ctx {found.choice.n_ctx} fits",
         )
+    if asked.n_gpu_layers and (n := _most_layers(request, is_met)):
+        yield replace(asked, n_gpu_layers=n), lambda found: f"--gpu-layers {n} fits"
     if asked.n_gpu_layers or asked.devices is not None:
         yield (
             replace(asked, n_gpu_layers=None, devices=None),

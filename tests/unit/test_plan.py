@@ -1,5 +1,6 @@
 """The ladder: what gives way as memory shrinks, what is refused, what a plan says about it."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -87,6 +88,20 @@ def test_plan_refuses_what_was_asked_for_and_names_what_fits(asked: Asked, hint:
 
     assert hint in refusal.value.hint
     assert "on CUDA0" in refusal.value.message
+
+
+def test_layers_of_the_hint_fit_and_one_more_does_not() -> None:
+    card = gpu("CUDA0", 3000)
+
+    with pytest.raises(DoesNotFit) as refusal:
+        make_plan(request(card, asked=Asked(n_gpu_layers=33)))
+
+    told = re.fullmatch(r"--gpu-layers (\d+) fits", refusal.value.hint)
+    assert told, refusal.value.hint
+    n = int(told[1])
+    assert make_plan(request(card, asked=Asked(n_gpu_layers=n))).target.n_gpu_layers == n
+    with pytest.raises(DoesNotFit):
+        make_plan(request(card, asked=Asked(n_gpu_layers=n + 1)))
 
 
 def test_context_of_the_hint_fits_and_a_longer_one_does_not() -> None:
