@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
     state: int
     length: int
-    """Of its longest suffix that occurs and goes on."""
+    """Of its longest suffix that occurs."""
 
 
 class Lookup(SuffixAutomaton):
@@ -30,7 +30,7 @@ class Lookup(SuffixAutomaton):
     @property
     def place(self) -> Place:
         """Where the indexed text itself stands."""
-        return self._place(self._matched, self.match.length)
+        return Place(self._matched, self.match.length)
 
     def after(self, place: Place, token: int) -> Place:
         """One token on."""
@@ -40,20 +40,12 @@ class Lookup(SuffixAutomaton):
             if state < 0:
                 return Place(0, 0)
             length = self._lengths[state]
-        return self._place(child, length + 1)
+        return Place(child, length + 1)
 
     def from_place(self, place: Place) -> Iterator[tuple[int, int, int]]:
         """As `ahead`, from there."""
-        while place.length:
-            token, child, agreement = self._next(place.state)
-            yield token, place.length, agreement
-            place = self._place(child, place.length + 1)
-
-    def _place(self, state: int, length: int) -> Place:
-        while state and not self._is_followed(state):
-            state = self._links[state]
-            length = min(length, self._lengths[state])
-        return Place(state, length if state else 0)
+        for token, length, agreement, _ in self._walked(*place):
+            yield token, length, agreement
 
     def _child(self, state: int, token: int) -> int | None:
         out = self._edges[state]

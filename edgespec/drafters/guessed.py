@@ -3,7 +3,8 @@
 A guess is never drafted: the draft model draws every token from its own distribution, as without
 guesses, and where the guess was the same, the next row is there already. So a cascade's drafts are
 the draft model's, token for token and number for number of the random streams; what the guesses
-come from, and how long they are, changes only how many passes the draft takes.
+come from, and how long they are, changes only how many passes the draft takes. (Where lengths are
+steered, a draft may go further: a row that is there costs nothing to look at.)
 
 Source: staged speculation (Spector & Re 2023, arXiv 2308.04623), with matching as the inner rule.
 """

@@ -13,7 +13,7 @@ from edgespec.costs import PassCosts
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.cascade import CascadeDrafter
 from edgespec.drafters.contract import EOG, N_VOCAB, Alternating, StatelessDrafterContract
-from edgespec.drafters.echo import Echo
+from edgespec.drafters.echo import Echo, Lookup
 from edgespec.drafters.model import ModelDrafter
 from edgespec.sampling.sampler import RequestSampler
 from tests.fakes import NumpyLM, tokens_of
@@ -266,3 +266,31 @@ def test_echo_hears_whether_its_guess_was_of_use() -> None:
     list(echo.outlook(tokens_of(1), lambda bucket, is_hit: heard.append(is_hit)))
 
     assert heard == [True, False, False]
+
+
+def test_text_that_is_looked_up_stands_at_its_longest_ending_that_occurs() -> None:
+    """Against a search through all of the text."""
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        text = rng.integers(0, rng.integers(1, 5), rng.integers(1, 30)).tolist()
+        tail = rng.integers(0, 4, rng.integers(0, 6)).tolist()
+        lookup = Lookup()
+        lookup.extend(text)
+        place = lookup.place
+        for token in tail:
+            place = lookup.after(place, token)
+
+        found = next(lookup.from_place(place), None)
+
+        length, followers = longest_ending([*text, *tail], text)
+        assert (found[1] if found else 0) == length, (text, tail)
+        assert found is None or found[0] in followers, (text, tail)
+
+
+def longest_ending(whole: list[int], text: list[int]) -> tuple[int, set[int]]:
+    """Of `whole`, that `text` holds with something behind it; and what is behind it there."""
+    for n in range(len(whole), 0, -1):
+        ends = [end for end in range(n, len(text)) if text[end - n : end] == whole[-n:]]
+        if ends:
+            return n, {text[end] for end in ends}
+    return 0, set()
