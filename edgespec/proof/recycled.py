@@ -164,6 +164,8 @@ def lines(found: Recycled) -> Iterator[str]:
     yield _row("all steps, suffix", places, lambda place: place.suffix or (0,) * len(CHAINS))
     yield ""
     yield from _times(found)
+    yield ""
+    yield from _merged(found)
 
 
 def _heading(title: str, what: str, sizes: Sequence[int]) -> str:
@@ -197,6 +199,28 @@ def _times(found: Recycled) -> Iterator[str]:
 
 
 def _speed(places: Sequence[Place], size: int, curve: RowCosts) -> float:
-    tokens = sum(1 + place.trees[size] for place in places)
-    cost_s = sum(curve.of(1 + min(place.n_nodes, TREES[size])) for place in places)
+    tokens, cost_s = _spent(places, size, curve)
     return tokens * curve.plain_s / cost_s
+
+
+def _spent(places: Sequence[Place], size: int, curve: RowCosts) -> tuple[int, float]:
+    """Tokens, and what their passes take."""
+    tokens = sum(1 + place.trees[size] for place in places)
+    return tokens, sum(curve.of(1 + min(place.n_nodes, TREES[size])) for place in places)
+
+
+def _merged(found: Recycled) -> Iterator[str]:
+    """Suffix with the best fixed length, alone and with the best tree where it is silent."""
+    yield f"{'times plain decoding':<{_TITLE}}{'suffix':>9}{'both':>9}"
+    said = [place.suffix for place in found.places if place.suffix is not None]
+    silent = [place for place in found.places if place.suffix is None]
+    for where, curve in {"here": found.costs.target, **ELSEWHERE}.items():
+        alone = both = 0.0
+        for i, length in enumerate(CHAINS):
+            tokens = sum(1 + accepted[i] for accepted in said)
+            cost_s = len(said) * curve.of(1 + length)
+            plain = (len(silent), len(silent) * curve.plain_s)
+            trees = [_spent(silent, size, curve) for size in range(len(TREES))]
+            speeds = [(tokens + n) * curve.plain_s / (cost_s + s) for n, s in (plain, *trees)]
+            alone, both = max(alone, speeds[0]), max(both, *speeds[1:])
+        yield f"{f'{where}, best sizes':<{_TITLE}}{alone:9.2f}{both:9.2f}"

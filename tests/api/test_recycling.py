@@ -159,6 +159,8 @@ def test_lines_tell_tokens_per_step_and_times_plain() -> None:
     assert figures["all steps, suffix"] == ["1.75"] * len(CHAINS)
     assert figures["here, all steps"] == ["1.00"] * len(TREES)  # only one step of four drafted
     assert figures["CUDA, where suffix is silent"][0] == "1.87"
+    # Three steps with a copy of one token bring 6; the silent one brings 1, or 2 with a tree.
+    assert figures["CUDA, best sizes"] == [f"{7 / (3 * 1.07 + 1):.2f}", f"{8 / (4 * 1.07):.2f}"]
 
 
 def test_doctor_measures_recycling(tmp_path: Path) -> None:
