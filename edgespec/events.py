@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 FinishReason = Literal["stop", "length", "cancelled", "context_full", "error"]
+DraftMode = Literal["auto", "on", "off"]
+"""What a person wants of the steps to come: drafts where they pay, one at every step, none."""
 Source = Literal["accepted", "recovered", "bonus", "plain"]
 """Where a token came from: an accepted draft token; the target's own token after a refused draft
 (recovered), after a fully accepted one (bonus), or without any draft (plain)."""

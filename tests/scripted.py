@@ -14,7 +14,18 @@ from typing import Literal
 
 from edgespec.api.types import Description, Message, Options, Prompt
 from edgespec.errors import Busy, Closed, ContextOverflow, EdgespecError
-from edgespec.events import Delta, Done, Event, PromptProgress, Reply, Round, Stats, Step, TokenText
+from edgespec.events import (
+    Delta,
+    Done,
+    DraftMode,
+    Event,
+    PromptProgress,
+    Reply,
+    Round,
+    Stats,
+    Step,
+    TokenText,
+)
 from edgespec.explanation import Explanation
 
 DRAFT_LEN = 4
@@ -77,7 +88,9 @@ class ScriptedStream:
         self.is_plain = (request.options.drafter or model.description.drafter) == "none"
         self._wants_thought = request.options.think is not False
         self._cancelled = threading.Event()
-        self._is_open, self._rests = True, False
+        self._is_open = True
+        self.modes: list[DraftMode] = ["auto"]
+        """What `draft` was told, after how it began."""
         self._events = self._play()
 
     def __enter__(self) -> "ScriptedStream":
@@ -131,15 +144,15 @@ class ScriptedStream:
             yield from self._steps("reasoning", self._script.reasoning)
         yield from self._steps("text", self._script.text)
 
-    def draft(self, is_on: bool) -> None:
-        self._rests = not is_on
+    def draft(self, mode: DraftMode) -> None:
+        self.modes.append(mode)
 
     def _steps(self, kind: Literal["text", "reasoning"], text: str) -> Iterator[Event]:
         pieces = pieces_of(text)
         for right in itertools.cycle(ACCEPTED):
             if not pieces:
                 return
-            is_plain = self.is_plain or self._rests
+            is_plain = self.is_plain if self.modes[-1] == "auto" else self.modes[-1] == "off"
             right = 0 if is_plain else right
             accepted = min(right, len(pieces) - 1)
             committed, pieces = pieces[: accepted + 1], pieces[accepted + 1 :]

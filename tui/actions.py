@@ -129,7 +129,7 @@ class ChatActions(Screen[None]):
     # Switches
 
     def action_draft(self) -> None:
-        """Draft, or not, from the next answer on."""
+        """Draft where it pays, at every step, or never; from the next step on."""
         self.chat.toggle_draft()
         from edgespec.chat.commands import draft_sentence
 

@@ -32,6 +32,7 @@ _BEFORE: tuple[Where, ...] = ("prompt", "chat", "turn")
 MEANINGS = (
     ("draft ON/OFF/NONE", "is a drafter at work; NONE: none is loaded"),
     ("resting", "nothing was worth a draft lately: plain steps"),
+    ("forced", "a draft at every step, also where it does not pay (F5)"),
     ("accept", "proposed tokens that the model agreed with"),
     ("by place", "the same for a draft's 1st, 2nd, ... token"),
     ("k", "tokens in the last draft, and on average"),

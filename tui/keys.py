@@ -59,7 +59,7 @@ KEYS = (
         "f5",
         "draft",
         "F5",
-        "drafting on or off, from the next step",
+        "drafts where they pay, always, or never",
         is_first=True,
         row="draft",
     ),

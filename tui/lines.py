@@ -93,7 +93,7 @@ def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
 
 
 def draft_words(chat: ChatController, *, is_resting: bool = False) -> Content:
-    """`draft ON model`, or OFF or NONE with the reason; nothing while it is not known.
+    """`draft ON model`, or OFF or NONE with who or what wants it; nothing while it is not known.
 
     The reason why another drafter than the one hoped for is ON is told once, by a notice: here
     it would take the last round's place.
@@ -104,9 +104,10 @@ def draft_words(chat: ChatController, *, is_resting: bool = False) -> Content:
     style = {"ON": "bold $text-success", "OFF": "bold $text-warning", "NONE": "bold"}[draft.word]
     words = Content.assemble("draft ", (draft.word, style))
     if draft.word == "ON":
-        resting = " (resting)" if is_resting else ""
-        return Content.assemble(words, f" {draft.name}{resting}")
-    return Content.assemble(words, f" ({clean(draft.note)})") if draft.note else words
+        how = " (resting)" if is_resting else ""
+        return Content.assemble(words, f" {draft.name}{' (forced)' if draft.is_forced else how}")
+    why = clean(draft.note) or ("you" if draft.word == "OFF" else "")
+    return Content.assemble(words, f" ({why})") if why else words
 
 
 def last_round(turn: Turn, glyphs: Glyphs) -> Content:

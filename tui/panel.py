@@ -16,7 +16,7 @@ from .live import Live
 BAR_WIDTH = 14
 MAX_PLACES = 8
 CURVE_WIDTH = 20
-RESTING = "resting: no draft promised more than a plain step; /draft NAME with /gamma N forces it"
+RESTING = "resting: no draft promised more than a plain step; F5 drafts at every step"
 
 
 class SpecPanel(Static):
@@ -36,7 +36,7 @@ class SpecPanel(Static):
         )
         draft = self._chat.draft
         note = f"\n\nnote: {clean(draft.note)}" if draft.word == "ON" and draft.note else ""
-        if draft.word == "ON" and self._pulse.is_resting:
+        if draft.word == "ON" and not draft.is_forced and self._pulse.is_resting:
             note += f"\n\n{RESTING}"
         if turn is None:
             return Content.assemble(head, "no answer yet", (note, MUTED))

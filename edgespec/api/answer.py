@@ -22,6 +22,7 @@ from edgespec.errors import Interrupted
 from edgespec.events import (
     Delta,
     Done,
+    DraftMode,
     Event,
     FinishReason,
     PromptProgress,
@@ -101,9 +102,9 @@ class Answer:
         self._cascade_ended: tuple[int, int, int] | None = None
         self._logprobs: list[TokenLogprob] = []
 
-    def draft(self, is_on: bool) -> None:
-        """Draft from the next step on, or decode plainly; any thread."""
-        self._controller.is_resting = not is_on
+    def draft(self, mode: DraftMode) -> None:
+        """As `types.Stream.draft`."""
+        self._controller.mode = mode
 
     @property
     def stats(self) -> Stats:

@@ -18,6 +18,10 @@ AUTO = "auto"
 _PLAIN = "none"
 _LIKELY = 0.75
 """Of a draft model's tokens, over the benchmark's prompts."""
+_FORCED = ("suffix+model", "suffix")
+"""Who drafts for a person who wants drafts and named no drafter: the first that is at hand."""
+_FORCED_LEN = 4
+"""Tokens of a forced draft where no length was set: what a draft model mostly gets right."""
 _WEIGHT = 0.2
 """Of the last answer, in how long answers mostly are."""
 
@@ -80,11 +84,12 @@ class Drafting:
         log = Log(name, draft_len, self.costs, self.note if name == AUTO else "")
         free, paid, branching = self._arms(name)
         plain = Fixed(_PLAIN, 0, self.costs, log)
+        forced = self._forced(name, draft_len, log)
         if draft_len == 0 or name == _PLAIN:
-            return name, Pausable(plain, plain), log
+            return name, Pausable(plain, plain, forced), log
         if name != AUTO and (draft_len is not None or branching or not (free or paid)):
             length = LONGEST if draft_len is None else draft_len
-            return name, Pausable(Fixed(name, length, self.costs, log), plain), log
+            return name, Pausable(Fixed(name, length, self.costs, log), plain, forced), log
         usual = self._usual if self._kept is not None else self._fresh(Experience())
         controller = Auto(
             free,
@@ -97,7 +102,7 @@ class Drafting:
             max_tokens=max_tokens,
             usual_tokens=self._usual_tokens,
         )
-        return name, Pausable(controller, plain), log
+        return name, Pausable(controller, plain, forced), log
 
     def learn(self, n_tokens: int) -> None:
         """An answer of `n_tokens` ended."""
@@ -110,6 +115,12 @@ class Drafting:
         if self._kept is not None and self._has_learned:
             counts = {name: (u.buckets, u.counts) for name, u in self._usual.items()}
             write(self._kept, counts, self._usual_tokens)
+
+    def _forced(self, name: str, draft_len: int | None, log: Log) -> Fixed:
+        """A draft at every step, also where none would pay."""
+        if name in (AUTO, _PLAIN):
+            name = next((n for n in _FORCED if n in self.drafters), _PLAIN)
+        return Fixed(name, draft_len or _FORCED_LEN, self.costs, log)
 
     def _arms(self, name: str) -> tuple[list[Free], list[Paid], list[Branching]]:
         """What the controller chooses among for a drafter's name."""

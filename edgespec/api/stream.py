@@ -6,7 +6,7 @@ from functools import partial
 from queue import SimpleQueue
 
 from edgespec.api.answer import Answer
-from edgespec.events import Done, Event, Stats
+from edgespec.events import Done, DraftMode, Event, Stats
 
 Item = Event | BaseException | None
 """What the engine thread sends: an event, an error to raise, or None at the end."""
@@ -56,9 +56,9 @@ class AnswerStream:
         else:
             self._answer.cancel()
 
-    def draft(self, is_on: bool) -> None:
-        """Draft from the next step on, or decode plainly; any thread."""
-        self._answer.draft(is_on)
+    def draft(self, mode: DraftMode) -> None:
+        """As `types.Stream.draft`."""
+        self._answer.draft(mode)
 
     def close(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
@@ -141,9 +141,9 @@ class AsyncAnswerStream:
         else:
             self._answer.cancel()
 
-    def draft(self, is_on: bool) -> None:
-        """Draft from the next step on, or decode plainly; any thread."""
-        self._answer.draft(is_on)
+    def draft(self, mode: DraftMode) -> None:
+        """As `types.Stream.draft`."""
+        self._answer.draft(mode)
 
     async def aclose(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""

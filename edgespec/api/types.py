@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NotRequired, Protocol, TypedDict
 
-from edgespec.events import Event, Reply, Stats
+from edgespec.events import DraftMode, Event, Reply, Stats
 from edgespec.plan.kinds import KvType, SplitMode
 from edgespec.shaping import Sampling
 
@@ -159,8 +159,9 @@ class Stream(Protocol):
         """Stop within one step or one prefill chunk; any thread; idempotent."""
         ...
 
-    def draft(self, is_on: bool) -> None:
-        """Draft from the next step on, or decode plainly, if it began with drafts; any thread."""
+    def draft(self, mode: DraftMode) -> None:
+        """From the next step on: "on" drafts at every step, "off" decodes plainly, "auto" goes on
+        as it began; any thread."""
         ...
 
     def close(self) -> None:

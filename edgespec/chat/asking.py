@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from edgespec.api.types import Description, Options
-from edgespec.chat.measures import draft_state, toggled
+from edgespec.chat.measures import draft_state, woken
 from edgespec.chat.turns import DraftState
 from edgespec.events import Stats
 
@@ -17,20 +17,40 @@ class Asking:
         """Of the model that is loaded, or was last."""
         self._drafter_in_force = ""
         self._refusal = ""
+        self._is_forced = False
 
     @property
     def draft(self) -> DraftState:
         """What the next answer drafts with; before a model is there, what was chosen."""
-        return draft_state(self.options, self.description, self._drafter_in_force, self._refusal)
+        return draft_state(
+            self.options,
+            self.description,
+            self._drafter_in_force,
+            self._refusal,
+            is_forced=self._is_forced,
+        )
 
-    def set_drafter(self, name: str | None) -> None:
-        """Draft with `name` from the next answer on; None: as loaded."""
+    def set_drafter(self, name: str | None, *, is_forced: bool = False) -> None:
+        """Draft with `name` from the next answer on; None: as loaded.
+
+        `is_forced`: at every step, not only where it seems worth it.
+        """
         self.options = replace(self.options, drafter=name)
-        self._refusal = ""
+        self._refusal, self._is_forced = "", is_forced
+
+    def force_draft(self) -> None:
+        """Draft at every step."""
+        self.set_drafter(woken(self.draft, self.options, self.description), is_forced=True)
 
     def toggle_draft(self) -> DraftState:
-        """Switch drafting off, or on again as loaded (without a drafter: "auto")."""
-        self.set_drafter(toggled(self.draft, self.options, self.description))
+        """From drafts where they pay to one at every step, to none, and back."""
+        draft = self.draft
+        if draft.is_forced:
+            self.set_drafter("none")
+        elif self.options.drafter == "none" or draft.word == "NONE":
+            self.set_drafter(woken(draft, self.options, self.description))
+        else:
+            self.force_draft()
         return self.draft
 
     def _see_drafter(self, stats: Stats) -> None:

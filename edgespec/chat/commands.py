@@ -82,7 +82,11 @@ COMMANDS = {
         Entry("/export [md|json] [FILE]", "this chat as a file", history.export),
         Entry("/context [CHOICE]", "how full it is; ways on when full", options.context),
         Entry("/model [NAME]", "talk to another model", options.model),
-        Entry("/draft [on|off|auto|NAME]", "speculative drafting", options.draft),
+        Entry(
+            "/draft [on|off|auto|NAME]",
+            "draft always, never, where it pays, or with NAME",
+            options.draft,
+        ),
         Entry("/gamma N|auto", "most draft tokens per step", options.gamma),
         Entry("/think on|off", "let the model think first", options.think),
         Entry("/set NAME VALUE", "sampling, limits; alone: show them", options.assign),

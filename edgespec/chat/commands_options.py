@@ -14,10 +14,9 @@ _KINDS: tuple[ChoiceKind, ...] = get_args(ChoiceKind)
 
 
 def draft(controller: ChatController, argument: str) -> Outcome:
-    """Switch drafting, or draft with another model."""
+    """Switch drafting: at every step, never, where it pays, or with another drafter or model."""
     if argument == "on":
-        if controller.draft.word != "ON":
-            controller.toggle_draft()
+        controller.force_draft()
     elif argument:
         name = "none" if argument == "off" else argument
         if name not in (*names(), "auto"):
@@ -44,7 +43,8 @@ def draft_sentence(controller: ChatController) -> str:
     reason = f": {draft.note}" if draft.note else ""
     when = "from the next step on" if controller.is_drafting else "from the next answer on"
     if draft.word == "ON":
-        return f"draft ON ({draft.name}), {when}{reason}"
+        how = ", forced at every step" if draft.is_forced else ""
+        return f"draft ON ({draft.name}{how}), {when}{reason}"
     if draft.word == "OFF":
         return f"draft OFF, {when}{reason}"
     return f"draft NONE: no drafter is loaded{reason}; /draft auto drafts without a second model"

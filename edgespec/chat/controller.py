@@ -192,16 +192,16 @@ class ChatController(Asking):
         self._workers.leave_behind()
         self.load(self.opener)
 
-    def set_drafter(self, name: str | None) -> None:
-        """Off, and on again, also in the answer that is under way."""
-        super().set_drafter(name)
+    def set_drafter(self, name: str | None, *, is_forced: bool = False) -> None:
+        """Off, on again, or at every step, also in the answer that is under way."""
+        super().set_drafter(name, is_forced=is_forced)
         if self._run is not None:
-            self._run.draft(name != "none")
+            self._run.draft(self.draft.mode)
 
     @property
     def is_drafting(self) -> bool:
-        """Whether the answer under way began with drafts: then `set_drafter` acts on it."""
-        return self._run is not None and self._run.is_drafting
+        """Whether `set_drafter` acts on the answer under way: it began with drafts or is forced."""
+        return self._run is not None and (self._run.is_drafting or self._run.mode == "on")
 
     def withdraw(self) -> str:
         """Take back the message that waits. Returns: its text; empty: none waits."""
@@ -225,8 +225,7 @@ class ChatController(Asking):
         """Show and continue another chat; an answer under way is stopped."""
         if self._run is not None:
             self._run.stop()
-            self._run = None
-        self.full, self._was_near_full = None, False
+        self._run, self.full, self._was_near_full = None, None, False
         if self.state != "LOADING":
             self.state = "READY" if self.model is not None else self.state
         self.conversation = conversation
@@ -270,6 +269,7 @@ class ChatController(Asking):
             must_fit=not is_tight,
             n_to_summarise=n_to_summarise,
             is_drafting=self.draft.word == "ON",
+            mode=self.draft.mode,
         )
         self._workers.answer(self._run, self.model)
 

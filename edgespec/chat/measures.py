@@ -43,7 +43,7 @@ def reading_of(turn: Turn) -> Reading | None:
 
 
 def draft_state(
-    options: Options, about: Description | None, in_force: str, refusal: str
+    options: Options, about: Description | None, in_force: str, refusal: str, *, is_forced: bool
 ) -> DraftState:
     """What the next answer drafts with; before a model is there, what was chosen.
 
@@ -56,11 +56,14 @@ def draft_state(
         return DraftState("OFF", name) if was_switched else DraftState("NONE", name, note)
     is_refused = bool(refusal) and in_force == "none"
     note = refusal or (note if name == loaded else "")
-    return DraftState("OFF" if is_refused else "ON", name, note)
+    return DraftState("OFF" if is_refused else "ON", name, note, is_forced)
 
 
-def toggled(draft: DraftState, options: Options, about: Description | None) -> str | None:
-    """The drafter to ask for after a switch: off, or on again as loaded."""
+def woken(draft: DraftState, options: Options, about: Description | None) -> str | None:
+    """The drafter to ask for where drafts are wanted: the same, or as loaded where there is none.
+
+    Without one loaded that is "auto", which drafts without a second model.
+    """
     if options.drafter != "none" and draft.word != "NONE":
-        return "none"
+        return options.drafter
     return "auto" if about is not None and about.drafter == "none" else None

@@ -9,7 +9,7 @@ from typing import Literal
 
 from edgespec.api.types import LanguageModel
 from edgespec.errors import EdgespecError
-from edgespec.events import Delta, PromptProgress, Round, Stats
+from edgespec.events import Delta, DraftMode, PromptProgress, Round, Stats
 from edgespec.history.records import new_turn_id
 
 State = Literal[
@@ -205,6 +205,15 @@ class DraftState:
     """The drafter's registry name."""
     note: str = ""
     """Why the drafter asked for is not in force."""
+    is_forced: bool = False
+    """Whether a person wants a draft at every step, also where none seems worth it."""
+
+    @property
+    def mode(self) -> DraftMode:
+        """What an answer under way is told."""
+        if self.name == "none":
+            return "off"
+        return "on" if self.is_forced else "auto"
 
 
 @dataclass(frozen=True, slots=True)

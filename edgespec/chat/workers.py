@@ -37,7 +37,7 @@ from edgespec.chat.window import (
     summary_request,
 )
 from edgespec.errors import ContextOverflow, EdgespecError
-from edgespec.events import Delta, Done, Event, PromptProgress, Stats
+from edgespec.events import Delta, Done, DraftMode, Event, PromptProgress, Stats
 from edgespec.history.keeper import SaveState
 from edgespec.history.records import TurnRecord
 
@@ -73,8 +73,8 @@ class Run:
     """So many of the oldest turns become a summary first."""
     is_drafting: bool = False
     """Whether it began with drafts."""
-    rests: bool = False
-    """Whether it is to go on without."""
+    mode: DraftMode = "auto"
+    """How it is to go on."""
     wants_stop: threading.Event = field(default_factory=threading.Event)
     told_to_stop_s: float | None = None
     """`time.monotonic` then."""
@@ -90,11 +90,11 @@ class Run:
         if self.stream is not None:
             self.stream.cancel()
 
-    def draft(self, is_on: bool) -> None:
-        """Draft or not from the next step on, where it began with drafts."""
-        self.rests = not is_on
+    def draft(self, mode: DraftMode) -> None:
+        """As `Stream.draft`."""
+        self.mode = mode
         if self.stream is not None:
-            self.stream.draft(is_on)
+            self.stream.draft(mode)
 
     @property
     def is_stuck(self) -> bool:
@@ -303,8 +303,8 @@ class Workers:
         run.stream = stream = model.chat(messages, options)
         if run.wants_stop.is_set():
             stream.cancel()
-        if run.rests:
-            stream.draft(False)
+        if run.mode != "auto":
+            stream.draft(run.mode)
         return stream
 
     def _spawn(self, name: str, work: Callable[..., None], *args: object) -> None:

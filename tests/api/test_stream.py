@@ -66,6 +66,38 @@ def test_break_keeps_the_statistics_and_frees_the_engine(model: LoadedModel) -> 
     assert model.complete("Hello", options(5)).text == model.complete("Hello", options(5)).text
 
 
+@pytest.mark.parametrize(
+    ("draft", "asked", "taken"),
+    [
+        ("draft", None, "suffix+model"),
+        ("draft", "none", "suffix+model"),
+        ("draft", "model", "model"),
+        (None, None, "suffix"),
+    ],
+)
+def test_forced_drafts_change_who_drafts_from_the_next_step_on_and_not_the_text(
+    loaded: Callable[..., LoadedModel],
+    gate: Gate,
+    draft: str | None,
+    asked: str | None,
+    taken: str,
+) -> None:
+    model = loaded("llama", draft)
+    plain = model.complete("Hello", options(40, drafter="none"))
+    gate.hold(at=1)
+    stream = model.chat("Hello", options(40, drafter=asked))
+    gate.wait()
+    stream.draft("on")
+    gate.release()
+
+    events = list(stream)
+
+    late = [r.step for r in rounds_of(events)][1:]  # the first was chosen before, or not
+    assert {step.drafter for step in late} == {taken}
+    assert max(step.drafted for step in late) == 4
+    assert text_of(events) == plain.text
+
+
 def test_cancel_during_prefill_ends_within_one_chunk(model: LoadedModel, gate: Gate) -> None:
     gate.hold(at=2)
     stream = model.chat(LONG, options(5))

@@ -9,7 +9,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from edgespec.api.types import Options, Prompt
-from edgespec.events import Delta, Done, Event, Reply, Round, Stats, Step, TokenText, sources
+from edgespec.events import (
+    Delta,
+    Done,
+    DraftMode,
+    Event,
+    Reply,
+    Round,
+    Stats,
+    Step,
+    TokenText,
+    sources,
+)
 from edgespec.explanation import Explanation
 from tests.scripted import ACCEPTED, DESCRIPTION, DRAFT_LEN, WRONG_PIECE, folded, pieces_of
 
@@ -54,7 +65,7 @@ class PacedStream:
         self.stats = replace(self._final, finish_reason=reason)
         yield Done(self.stats)
 
-    def draft(self, is_on: bool) -> None:
+    def draft(self, mode: DraftMode) -> None:
         """Its events were made before."""
 
     def cancel(self) -> None:

@@ -234,13 +234,15 @@ def test_failed_load_shows_why_and_keeps_the_message() -> None:
     played(scenario)
 
 
-def test_f5_switches_the_draft_of_the_next_answer() -> None:
+def test_f5_forces_the_draft_then_switches_it_off() -> None:
     model = ScriptedLM(["An answer."])
 
     async def scenario() -> None:
         async with staged(model) as stage:
             await stage.pilot.press("f5")
-            await stage.until_shown("draft OFF")
+            await stage.until_shown("draft ON model (forced)")
+            await stage.pilot.press("f5")
+            await stage.until_shown("draft OFF (you)")
             await stage.say("plain please")
             await stage.until_ended()
 
@@ -250,6 +252,23 @@ def test_f5_switches_the_draft_of_the_next_answer() -> None:
     played(scenario)
 
     assert model.requests[0].options.drafter == "none"
+
+
+def test_f5_forces_drafts_in_the_answer_under_way() -> None:
+    model = ScriptedLM([Script("one two three four five six seven eight", hold_at=4)])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await stage.say("go")
+            await stage.until_shown("one")
+            await stage.pilot.press("f5")
+            await stage.until_shown("draft ON model (forced)")
+            model.release()
+            await stage.until_ended()
+
+    played(scenario)
+
+    assert model.streams[0].modes == ["auto", "on"]
 
 
 def test_note_about_the_draft_leaves_the_last_round_its_place() -> None:

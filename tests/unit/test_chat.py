@@ -266,18 +266,18 @@ def test_clear_while_answering_abandons_the_answer() -> None:
     assert [m["content"] for m in lm.requests[1].messages] == ["new"]
 
 
-def test_toggle_draft_switches_the_next_answer_off_and_on_again() -> None:
+def test_toggle_draft_goes_from_auto_to_forced_to_off_and_round() -> None:
     controller, lm = attached()
+    states = []
 
-    words = [controller.draft.word, controller.toggle_draft().word]
-    controller.send("plain")
-    followed(controller)
-    words.append(controller.toggle_draft().word)
-    controller.send("drafted")
-    followed(controller)
+    for _ in range(3):
+        states.append(controller.toggle_draft())
+        controller.send("Hi")
+        followed(controller)
 
-    assert words == ["ON", "OFF", "ON"]
-    assert [request.options.drafter for request in lm.requests] == ["none", None]
+    assert [(s.word, s.is_forced) for s in states] == [("ON", True), ("OFF", False), ("ON", False)]
+    assert [request.options.drafter for request in lm.requests] == [None, "none", None]
+    assert [stream.modes for stream in lm.streams] == [["auto", "on"], ["auto", "off"], ["auto"]]
 
 
 def test_toggle_draft_turns_auto_on_when_no_drafter_was_loaded() -> None:
@@ -294,18 +294,18 @@ def test_draft_switched_off_gives_no_reason_but_the_person() -> None:
     noted = replace(DESCRIPTION, drafter="suffix", drafter_note="the draft model is left out")
     controller, _ = attached(description=noted)
 
-    on, off = controller.draft, controller.toggle_draft()
+    on, _, off = controller.draft, controller.toggle_draft(), controller.toggle_draft()
 
     assert (on.word, on.name, on.note) == ("ON", "suffix", "the draft model is left out")
     assert (off.word, off.note) == ("OFF", "")
 
 
-def test_toggle_draft_while_loading_switches_off_and_on_again() -> None:
+def test_toggle_draft_while_loading_goes_through_the_same_states() -> None:
     controller = ChatController()
 
-    words = [controller.toggle_draft().word, controller.toggle_draft().word]
+    words = [controller.toggle_draft().word for _ in range(3)]
 
-    assert words == ["OFF", "ON"]
+    assert words == ["ON", "OFF", "ON"]
     assert controller.options.drafter is None
 
 
@@ -334,17 +334,43 @@ def test_overflow_of_a_conversation_points_to_a_new_chat() -> None:
     assert turn.error.hint == "/new starts a new chat; a larger --ctx holds a longer one"
 
 
-def test_drafting_goes_off_and_on_in_the_answer_under_way() -> None:
+def test_forced_draft_keeps_the_drafter_that_was_named() -> None:
+    controller, _ = attached()
+    controller.set_drafter("suffix")
+
+    forced = controller.toggle_draft()
+
+    assert (forced.name, forced.is_forced) == ("suffix", True)
+
+
+def test_answer_that_began_without_drafts_can_be_forced_to_draft() -> None:
+    lm = ScriptedLM([Script("one two three four five six seven eight", hold_at=4)])
+    chat = ChatController()
+    chat.attach(lm)
+    chat.set_drafter("none")
+    turn = chat.send("Hi")
+    lm.is_holding.wait()
+
+    chat.force_draft()
+    lm.release()
+    list(chat.follow())
+
+    assert 0 < turn.stats.rounds < turn.stats.passes
+    assert chat.draft.is_forced
+
+
+def test_drafting_goes_off_in_the_answer_under_way() -> None:
     lm = ScriptedLM([Script("one two three four five six seven eight", hold_at=4)])
     chat = ChatController()
     chat.attach(lm)
     turn = chat.send("Hi")
     lm.is_holding.wait()
 
-    off = chat.toggle_draft()
+    forced, off = chat.toggle_draft(), chat.toggle_draft()
     lm.release()
     list(chat.follow())
 
-    assert off.word == "OFF"
+    assert (forced.word, off.word) == ("ON", "OFF")
+    assert lm.streams[0].modes == ["auto", "on", "off"]
     assert 0 < turn.stats.rounds < turn.stats.passes
     assert chat.options.drafter == "none"

@@ -84,14 +84,15 @@ def test_draft_sets_the_drafter_of_the_next_answer(argument: str, drafter: str) 
     assert controller.options.drafter == drafter
 
 
-def test_draft_on_goes_back_to_what_was_loaded() -> None:
+def test_draft_on_forces_what_was_loaded() -> None:
     controller = controller_after()
     said(controller, "/draft off")
 
     outcome = said(controller, "/draft on")
 
     assert controller.options.drafter is None
-    assert outcome.text == "draft ON (model), from the next answer on"
+    assert outcome.text == "draft ON (model, forced at every step), from the next answer on"
+    assert said(controller, "/draft auto").text == "draft ON (auto), from the next answer on"
 
 
 def test_think_changes_the_next_answer() -> None:

@@ -1,11 +1,11 @@
-"""A controller brought to rest: plain steps meanwhile, and who learns from which step."""
+"""A controller that a person overrules: who chooses meanwhile, and who learns from which step."""
 
 import numpy as np
 
 from edgespec.control.fixed import Fixed
 from edgespec.control.pausable import Pausable
 from edgespec.core import Choice, Tokens
-from edgespec.events import Step
+from edgespec.events import DraftMode, Step
 
 CONTEXT: Tokens = np.zeros(4, dtype=np.int32)
 
@@ -28,23 +28,25 @@ def step(drafter: str) -> Step:
     )  # fmt: skip
 
 
-def test_rest_means_plain_steps_until_it_ends() -> None:
-    pausable = Pausable(Fixed("suffix", 7), Fixed("none", 0))
+def test_mode_decides_who_chooses_the_next_step() -> None:
+    pausable = Pausable(Fixed("suffix", 7), Fixed("none", 0), Fixed("model", 4))
+    modes: tuple[DraftMode, ...] = ("auto", "off", "on", "auto")
     chosen = []
 
-    for is_resting in (False, True, False):
-        pausable.is_resting = is_resting
+    for mode in modes:
+        pausable.mode = mode
         chosen.append(pausable.choose(CONTEXT, 16))
 
-    assert chosen == [Choice("suffix", 7), Choice("none", 0), Choice("suffix", 7)]
+    suffix, none, model = Choice("suffix", 7), Choice("none", 0), Choice("model", 4)
+    assert chosen == [suffix, none, model, suffix]
 
 
 def test_step_is_learned_by_whoever_chose_it() -> None:
     drafting, plain = Listening("suffix", 7), Listening("none", 0)
-    pausable = Pausable(drafting, plain)
+    pausable = Pausable(drafting, plain, plain)
 
     pausable.choose(CONTEXT, 16)
-    pausable.is_resting = True  # while the step is under way
+    pausable.mode = "off"  # while the step is under way
     pausable.observe(step("suffix"))
     pausable.choose(CONTEXT, 16)
     pausable.observe(step("none"))
