@@ -175,22 +175,20 @@ def lines(found: Cascaded) -> Iterator[str]:
     yield f"{'what drafts for it; drafts; by the curve of':<{_TITLE}}" + _cells(columns)
     yield f"{'nothing':<{_TITLE}}" + _cells(("", "", "", "1.000", "1.000", "1.000"))
     for one in found.counts:
-        passes = sum(one.by_rows.values())
-        rows = sum(n * times for n, times in one.by_rows.items())
-        n = max(1, one.tokens)
-        cells = (
-            one.tokens,
-            passes,
-            rows,
-            f"{passes / n:.3f}",
-            f"{rows / n:.3f}",
-            f"{one.cost:.3f}",
-        )
         title = f"{one.under}; {one.lengths}; {one.curve}"
-        yield f"{title:<{_TITLE}}" + _cells(tuple(map(str, cells)))
+        yield f"{title:<{_TITLE}}" + _cells(_figures(one))
     yield ""
     aside = f", that of {' and '.join(lower)} aside" if lower else ""
     yield f"time: of its passes by the curve, against one pass for each token{aside}"
+
+
+def _figures(one: Count) -> tuple[str, ...]:
+    if not one.tokens:
+        return ("never asked",)
+    passes = sum(one.by_rows.values())
+    rows = sum(n * times for n, times in one.by_rows.items())
+    ratios = (f"{figure:.3f}" for figure in (passes / one.tokens, rows / one.tokens, one.cost))
+    return (str(one.tokens), str(passes), str(rows), *ratios)
 
 
 def _cells(texts: tuple[str, ...]) -> str:
