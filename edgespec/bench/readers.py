@@ -53,7 +53,8 @@ def _line(arm: str, levels: _Levels, own: _Levels) -> str:
 
 def _against(ours: Mapping[str, _Levels], together: Mapping[str, _Levels]) -> Iterator[str]:
     """From where on an engine that decodes answers together is faster than one that queues them."""
-    for n in sorted({n for levels in ours.values() for n in levels if n > 1}):
+    several = sorted({n for levels in ours.values() for n in levels if n > 1})
+    for n in several:
         best, rival = _best(ours, n), _best(together, n)
         if best and rival and rival.tokens_per_s > _NOISE * best.tokens_per_s:
             yield (
@@ -62,7 +63,8 @@ def _against(ours: Mapping[str, _Levels], together: Mapping[str, _Levels]) -> It
                 "answers together, edgespec one by one"
             )
             return
-    yield "no engine that decodes answers together was ahead of edgespec, which queues them"
+    if several:
+        yield "no engine that decodes answers together was ahead of edgespec, which queues them"
 
 
 def _by_the_curve(result: Result, ours: Mapping[str, _Levels]) -> Iterator[str]:

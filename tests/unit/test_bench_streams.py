@@ -141,3 +141,9 @@ def test_drafts_that_never_pay_are_told() -> None:
     lines = told(scored(PLAIN, 20, 20, 20), scored("auto", 20, 19, 20))
 
     assert "it pays at none of them on these prompts" in lines[0]
+
+
+def test_one_reader_alone_says_nothing_of_several() -> None:
+    one = scored(PLAIN, 20, 20, 20)[:1], scored("llama-server:plain", 30, 30, 30, is_batched=True)
+
+    assert told(one[0], one[1][:1]) == []
