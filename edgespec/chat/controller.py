@@ -94,7 +94,7 @@ class ChatController(Asking):
     def switch(self, change: ModelChange) -> None:
         """Load another model, draft or context in place of this one, which is freed first.
 
-        If that fails, a `Notice` says so and the present one is loaded again. Raises:
+        If that fails, the present one is loaded again; `trouble` then has the ways on. Raises:
         `EdgespecError` with nothing changed; `UsageError` during an answer.
         """
         if self._run is not None:
@@ -102,11 +102,10 @@ class ChatController(Asking):
         if self.shelf is None:
             raise UsageError("there is no other model to go to")
         before = self.opener if self.model is not None else None
-        opener = self.shelf.take(change)
-        self.opener = opener
+        self.opener = opener = self.shelf.take(change)
         self.state, self.load_error, self.model = "LOADING", None, None
         self._refusal, self.full = "", None
-        self._workers.load(opener, before)
+        self._workers.load(self.trouble.watched(opener, change) if before else opener, before)
 
     @property
     def turns(self) -> list[Turn]:
@@ -252,6 +251,7 @@ class ChatController(Asking):
 
     def start(self, turn: Turn, *, is_tight: bool = False, n_to_summarise: int = 0) -> None:
         """Answer a turn that waits; for `choose`, which knows how."""
+        self.trouble.forget()
         self.full = None
         assert self.model is not None
         assert self.description is not None

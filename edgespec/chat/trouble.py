@@ -3,11 +3,13 @@
 Every way but trying again loads the model so that it needs less of the machine.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from edgespec.api.types import LanguageModel
 from edgespec.chat.shelf import LighterKind, ModelChange, Shelf
-from edgespec.chat.turns import State, Turn
+from edgespec.chat.turns import LoadProgress, State, Turn
 from edgespec.chat.workers import OpenModel
 from edgespec.errors import DoesNotFit, EdgespecError, EngineError, IncompatibleDraft, UsageError
 
@@ -33,10 +35,14 @@ class Failure:
     turn: Turn | None
     """None: no answer failed, but a load."""
     ways: tuple[Way, ...]
+    is_undone: bool = False
+    """Whether a change failed and the model before it is loaded again."""
 
     @property
     def title(self) -> str:
         """In a few words."""
+        if self.is_undone:
+            return "The change failed: the model before is back"
         return "The model could not be loaded" if self.turn is None else "The answer failed"
 
 
@@ -67,11 +73,33 @@ class Trouble:
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
+        self._undone: Failure | None = None
+
+    def watched(self, opener: OpenModel, change: ModelChange) -> OpenModel:
+        """`opener`, whose failure is remembered with the ways on when the one before is back."""
+        self._undone = None
+
+        def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+            try:
+                return opener(tell)
+            except EdgespecError as error:
+                # Now: going back makes the model before the one that was tried last.
+                ways = self._ways(error, Way("retry", "load it again", change))
+                self._undone = Failure(error, None, ways, is_undone=True)
+                raise
+
+        return open_model
+
+    def forget(self) -> None:
+        """The chat went on: a change that failed is no matter any more."""
+        self._undone = None
 
     @property
     def error(self) -> EdgespecError | None:
         """What failed last; None while nothing is wrong."""
         owner, turn = self._owner, self._owner.failed
+        if owner.state == "READY" and self._undone is not None:
+            return self._undone.error
         if owner.state != "ERROR":
             return None
         return owner.load_error or (turn.error if turn is not None else None)
@@ -82,12 +110,14 @@ class Trouble:
         error, owner = self.error, self._owner
         if error is None:
             return None
+        if owner.state == "READY":
+            return self._undone
         turn = None if owner.load_error is not None else owner.failed
         again = "load it again" if turn is None else "answer it again"
-        return Failure(error, turn, self._ways(error, again))
+        return Failure(error, turn, self._ways(error, Way("retry", again)))
 
-    def _ways(self, error: EdgespecError, again: str) -> tuple[Way, ...]:
-        shelf, ways = self._owner.shelf, [Way("retry", again)]
+    def _ways(self, error: EdgespecError, again: Way) -> tuple[Way, ...]:
+        shelf, ways = self._owner.shelf, [again]
         is_of_the_machine = isinstance(error, DoesNotFit | EngineError)
         if shelf is None or not (
             is_of_the_machine

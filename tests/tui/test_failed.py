@@ -12,6 +12,7 @@ from textual.events import Key
 from edgespec.api.types import LanguageModel
 from edgespec.chat import workers
 from edgespec.chat.controller import ChatController, LoadProgress
+from edgespec.chat.shelf import ModelChange
 from edgespec.chat.trouble import Failure
 from edgespec.errors import DecodeFailed, DoesNotFit
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
@@ -71,6 +72,26 @@ def test_escape_leaves_the_error_in_the_chat() -> None:
         assert stage.app.focused is stage.prompt
 
     after_failed_load(test)
+
+
+def test_failed_change_offers_the_ways_on_and_takes_one() -> None:
+    async def scenario() -> None:
+        shelf = Lighter()
+        chat = ChatController(shelf=shelf)
+        chat.load(lambda tell: ScriptedLM())
+        async with staged(chat=chat) as stage:
+            await stage.until(lambda: chat.state == "READY")
+            take = shelf.take
+            shelf.take = lambda change: refuse  # type: ignore[method-assign]
+            chat.switch(ModelChange(target="other"))
+            await stage.until_shown("The change failed: the model before is back")
+            shelf.take = take  # type: ignore[method-assign]
+            await stage.pilot.press("down", "enter")
+            await stage.until(lambda: chat.model is shelf.model)
+
+            assert shelf.taken == [ModelChange(n_ctx=4096)]
+
+    played(scenario)
 
 
 def test_who_is_typing_types_on() -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
@@ -154,6 +155,60 @@ def test_way_that_is_none_now_is_refused() -> None:
         failed_load(ModelNotFound("no such model")).trouble.take("cpu")
     with pytest.raises(UsageError):
         ChatController().trouble.take("retry")
+
+
+def after_failed_change(shelf: Lighter) -> ChatController:
+    """The first change fails, what is taken after it loads."""
+    take = shelf.take
+
+    def failing_once(change: ModelChange) -> OpenModel:
+        opener = take(change)
+        return opener if len(shelf.taken) > 1 else failing(DoesNotFit("9 GB are needed"))
+
+    shelf.take = failing_once  # type: ignore[method-assign]
+    chat = ChatController(shelf=shelf)
+    chat.load(lambda tell: ScriptedLM(["Back."]))
+    list(chat.follow())
+    chat.switch(ModelChange(target="other"))
+    list(chat.follow())
+    return chat
+
+
+def test_failed_change_has_ways_on_once_the_model_before_is_back() -> None:
+    chat = after_failed_change(Lighter())
+
+    failure = chat.trouble.failure
+
+    assert failure is not None
+    assert failure.title == "The change failed: the model before is back"
+    assert chat.state == "READY"
+    assert kinds(chat) == ["retry", "smaller", "no_draft", "cpu"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"), [("retry", ModelChange("other")), ("smaller", ModelChange(n_ctx=4096))]
+)
+def test_way_on_from_a_failed_change_loads_what_was_wanted(
+    kind: Literal["retry", "smaller"], change: ModelChange
+) -> None:
+    shelf = Lighter()
+    chat = after_failed_change(shelf)
+
+    chat.trouble.take(kind)
+    list(chat.follow())
+
+    assert shelf.taken == [ModelChange("other"), change]
+    assert (chat.model, chat.trouble.error) == (shelf.model, None)
+
+
+def test_failed_change_is_forgotten_when_the_chat_goes_on() -> None:
+    chat = after_failed_change(Lighter())
+
+    turn = chat.send("Hi")
+    list(chat.follow())
+
+    assert turn.text == "Back."
+    assert chat.trouble.failure is None
 
 
 # Giving up
