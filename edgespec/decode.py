@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from edgespec.context import Context
-from edgespec.core import Controller, Drafter, LearnsFromTarget, Sampler, Session, Tokens
+from edgespec.core import (
+    Controller,
+    Draft,
+    Drafter,
+    LearnsFromTarget,
+    Sampler,
+    Session,
+    Tokens,
+    Verdict,
+)
 from edgespec.decode_law import TargetLaw, legal
 from edgespec.drafters.asked import drafted
 from edgespec.events import FinishReason, Source, Step, sources
@@ -31,6 +40,9 @@ class Request:
     is_cancelled: Callable[[], bool]
     n_logprobs: int | None = None
     """Rivals to report with each token's log-probability; None: report none."""
+    hear_odds: Callable[[tuple[float, ...]], None] = lambda odds: None
+    """Hears before each step's tokens how likely the drafter found those of the trunk; nothing of
+    a draft without distributions."""
 
 
 def prefill(target: Session, request: Request, n_chunk: int) -> Iterator[int]:
@@ -81,6 +93,7 @@ def speculate(
         path = draft.along(verdict.branch, n)
         verified_s = perf_counter()
 
+        request.hear_odds(_odds(draft, verdict))
         origins = sources(len(path), verdict.accepted)
         emitted = context.commit(verdict.tokens, origins, request.ends)
         for token in emitted:
@@ -109,6 +122,13 @@ def speculate(
         yield step
 
     return _reason(context, request, end)
+
+
+def _odds(draft: Draft, verdict: Verdict) -> tuple[float, ...]:
+    """Of a branch there are none: its first q lacks what was drawn beside it."""
+    if verdict.branch is not None:
+        return ()
+    return tuple(q.prob(token) for q, token in zip(draft.dists, draft.tokens, strict=False))
 
 
 def _reason(context: Context, request: Request, end: int) -> FinishReason:

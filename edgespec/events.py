@@ -175,6 +175,9 @@ class TokenText:
     text: str
     """Its text; empty while a character is still incomplete."""
     source: Source
+    p_draft: float | None = None
+    """How likely the drafter found it, of an accepted token of a sampled draft; None elsewhere: a
+    copied or a greedy draft has no distribution."""
 
 
 @dataclass(frozen=True, slots=True)

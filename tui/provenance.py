@@ -118,4 +118,5 @@ def about(tokens: Sequence[TokenText], index: int) -> str:
         "bonus": f"the target's own, after all {place - 1} were accepted",
         "plain": "the target's own; nothing was drafted",
     }[token.source]
-    return f"step {n_round}: {words} (id {token.id})"
+    odds = f"; the draft gave it {token.p_draft:.0%}" if token.p_draft is not None else ""
+    return f"step {n_round}: {words}{odds} (id {token.id})"

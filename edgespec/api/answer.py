@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from edgespec.api.drafting import Drafting
@@ -97,6 +97,7 @@ class Answer:
         self._is_taken = False
         self._is_running = False
         self._deltas: list[Delta] = []
+        self._odds: Iterator[float] = iter(())
         self._tokens: list[int] = []
         self._cascade_begun: tuple[int, int, int] | None = None
         self._cascade_ended: tuple[int, int, int] | None = None
@@ -198,6 +199,7 @@ class Answer:
             is_eog=vocab.is_eog,
             is_cancelled=self._is_cancelled.is_set,
             n_logprobs=self._options.logprobs,
+            hear_odds=self._hear_odds,
         )
         cached = engine.target.retain(self._prompt[:-1])
         emit(PromptProgress(cached, len(self._prompt), cached))
@@ -252,9 +254,13 @@ class Answer:
         noted = {name: d.note for name, d in drafters if isinstance(d, Noted)}
         return {name: note for name, note in noted.items() if note}
 
+    def _hear_odds(self, odds: tuple[float, ...]) -> None:
+        self._odds = iter(odds)
+
     def _ends(self, token: int, source: Source) -> bool:
         self._tokens.append(token)
-        self._deltas += self._text.feed(token, source)
+        p_draft = next(self._odds, None) if source == "accepted" else None
+        self._deltas += self._text.feed(token, source, p_draft)
         return self._engine.vocab.is_eog(token) or self._text.is_stopped
 
 

@@ -1,7 +1,7 @@
 """One answer's path from tokens to events: characters, then reasoning, then stop strings.
 
 Stop strings are searched in the answer, not in the reasoning: a model that only thinks of one is
-not cut off. Knows nothing of the loop; `Source` is passed through.
+not cut off. Knows nothing of the loop; `Source` and p_draft are passed through.
 """
 
 from collections import deque
@@ -12,6 +12,9 @@ from edgespec.events import Delta, Source, TokenText
 from edgespec.text.detokenise import Detokeniser
 from edgespec.text.reasoning import Kind, ReasoningSplitter, is_marker_part
 from edgespec.text.stops import StopFinder
+
+Fed = tuple[int, Source, float | None]
+"""A token, where it came from, how likely its drafter found it."""
 
 
 class AnswerText:
@@ -35,8 +38,8 @@ class AnswerText:
         self._splitter = None if is_raw else ReasoningSplitter(is_open=opens_reasoning)
         self._stops = StopFinder(stops)
         self._shown: dict[Kind, list[str]] = {"text": [], "reasoning": []}
-        self._waiting: list[tuple[int, Source]] = []
-        self._last: tuple[int, Source] | None = None
+        self._waiting: list[Fed] = []
+        self._last: Fed | None = None
         self._tokens: list[int] = []
         self._n_searched = 0  # characters of the answer given to the stop finder
         self._n_answered = 0  # characters of the answer shown
@@ -44,11 +47,11 @@ class AnswerText:
         self._n_before = 0  # tokens before the answer's own: reasoning and its markers
         self._n_kept = 0
 
-    def feed(self, token: int, source: Source) -> list[Delta]:
+    def feed(self, token: int, source: Source, p_draft: float | None = None) -> list[Delta]:
         """What may be shown after `token`; nothing after a stop string."""
         if self.is_stopped:
             return []
-        self._last = (token, source)
+        self._last = (token, source, p_draft)
         self._waiting.append(self._last)
         if not self._vocab.is_eog(token):
             self._tokens.append(token)
@@ -144,9 +147,9 @@ class AnswerText:
         for kind, text in runs:
             assert self._last is not None, f"text without a token: {text!r}"
             silent = self._waiting[:-1] if self._waiting else []
-            token, source = self._waiting[-1] if self._waiting else self._last
-            texts = [TokenText(id, "", of) for id, of in silent]
-            deltas.append(Delta(kind, text, (*texts, TokenText(token, text, source))))
+            token, source, p_draft = self._waiting[-1] if self._waiting else self._last
+            texts = [TokenText(id, "", of, p) for id, of, p in silent]
+            deltas.append(Delta(kind, text, (*texts, TokenText(token, text, source, p_draft))))
             self._shown[kind].append(text)
             self._waiting.clear()
         return deltas

@@ -44,6 +44,20 @@ def test_stream_names_every_token_once(pair: LoadedModel) -> None:
     assert told == [token for r in rounds_of(events) for token in r.step.tokens]
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_accepted_tokens_of_sampled_drafts_tell_how_likely_the_draft_found_them(
+    pair: LoadedModel, temperature: float
+) -> None:
+    events = list(pair.chat("Hello", options(40, temperature=temperature, drafter="model")))
+
+    told = [token for event in events if event.kind == "text" for token in event.tokens]
+    accepted = [token for token in told if token.source == "accepted"]
+    odds = [token.p_draft for token in told if token.p_draft is not None]
+    assert accepted
+    assert len(odds) == (len(accepted) if temperature else 0)
+    assert all(0 < p <= 1 for p in odds)
+
+
 def test_stream_is_empty_when_iterated_again(model: LoadedModel) -> None:
     stream = model.chat("Hello", options(3))
     list(stream)

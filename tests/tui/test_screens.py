@@ -264,11 +264,12 @@ def test_token_words_name_step_place_and_source() -> None:
 
     tokens = [
         TokenText(1, "a", "accepted"),
-        TokenText(2, "b", "accepted"),
+        TokenText(2, "b", "accepted", p_draft=0.854),
         TokenText(3, "c", "recovered"),
         TokenText(4, "d", "plain"),
     ]
 
-    assert about(tokens, 1) == "step 1: draft token 2, accepted (id 2)"
+    assert about(tokens, 0) == "step 1: draft token 1, accepted (id 1)"
+    assert about(tokens, 1) == "step 1: draft token 2, accepted; the draft gave it 85% (id 2)"
     assert "after 2 accepted; the next was refused" in about(tokens, 2)
     assert about(tokens, 3).startswith("step 2: the target's own; nothing was drafted")
