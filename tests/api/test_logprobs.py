@@ -29,7 +29,9 @@ def test_logprobs_equal_plain_decoding_s(
         if reply.tokens == plain.tokens
     ]
     assert all(mine.logprob == pytest.approx(theirs.logprob, abs=0.05) for mine, theirs in same)
-    assert same or drafter in ("model", "cascade", "suffix+model"), "only a sampled draft may change the text"
+    assert same or drafter in ("model", "cascade", "suffix+model"), (
+        "only a sampled draft may change the text"
+    )
 
 
 def test_logprobs_of_drafted_tokens_are_not_certainties(pair: LoadedModel) -> None:
