@@ -62,7 +62,7 @@ def test_bytes_of_unfinished_characters_change_nothing(model: LoadedModel) -> No
     """Without the ban on bytes, tiny models write them wildly."""
     plain = model.complete(PROMPT, Options(max_tokens=80, drafter="none")).tokens
 
-    drafted = model.complete(PROMPT, Options(max_tokens=80, drafter="model"))
+    drafted = model.complete(PROMPT, Options(max_tokens=80, drafter="model", draft_len=4))
 
     assert drafted.tokens == plain
     assert drafted.stats.drafted > 0
@@ -73,7 +73,7 @@ def test_drafts_of_what_both_can_say_are_accepted(model: LoadedModel) -> None:
     others = set(range(len(tinygguf.VOCAB))) - capitals  # a text of capitals can be cut in one way
     shaping = Sampling(logit_bias=tuple((token, -math.inf) for token in others))
 
-    stats = model.complete(PROMPT, Options(shaping, 60, drafter="model")).stats
+    stats = model.complete(PROMPT, Options(shaping, 60, drafter="model", draft_len=4)).stats
 
     assert stats.accepted > 0.5 * stats.drafted > 10
 
