@@ -31,16 +31,19 @@ _BASE = (1, 270, 275, 300)
 class Pair:
     """A target and its draft models in memory, with every drafter; `close` frees them."""
 
-    models: tuple[Model, Model, Model]
+    models: tuple[Model, ...]
     target: LlamaSession
     draft: LlamaSession
-    lower: LlamaSession
-    """Of a model that drafts for the draft model."""
     drafters: dict[str, Drafter]
+    lower: LlamaSession | None = None
+    """Of a model that drafts for the draft model."""
 
     def close(self) -> None:
-        for owned in (self.target, self.draft, self.lower, *self.models):
-            owned.close()
+        for session in (self.target, self.draft, self.lower):
+            if session is not None:
+                session.close()
+        for model in self.models:
+            model.close()
 
 
 def open_pair(write: Callable[..., Path], folder: Path) -> Pair:
@@ -55,7 +58,7 @@ def open_pair(write: Callable[..., Path], folder: Path) -> Pair:
     lower = models[2].new_session(OPTIONS)
     inputs = DrafterInputs(target.n_vocab, lambda token: False, draft)
     drafters = {name: create(name, inputs) for name in ("none", "suffix", "model", "suffix+model")}
-    pair = Pair(models, target, draft, lower, drafters)
+    pair = Pair(models, target, draft, drafters, lower)
     drafters["cascade"] = CascadeDrafter(cascade_inputs(pair))
     return pair
 
@@ -64,6 +67,7 @@ def cascade_inputs(pair: Pair) -> DrafterInputs:
     """The smaller model and retrieval under the draft model, for which a pass over many rows costs
     hardly more than over one."""
     inputs = DrafterInputs(pair.target.n_vocab, lambda token: False, pair.draft)
+    assert pair.lower is not None, "this pair has no smaller model"
     flat = Measured(PassCosts((1, 8), (1.0, 1.1)), draft_s=0.05, read_s=0.0001)
     levels = [Level(one, None, flat.live(is_live=False)) for one in (pair.draft, pair.lower)]
     return replace(inputs, under=Tiers(levels, inputs))
