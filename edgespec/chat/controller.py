@@ -74,6 +74,8 @@ class ChatController(Asking):
         self.trouble = Trouble(self)
         self.opener: OpenModel | None = None
         """What was loaded last, or failed to."""
+        self._before: OpenModel | None = None
+        """What was there when another was asked for."""
         self._run: Run | None = None
         self._workers = Workers()
         self._was_near_full = False
@@ -101,7 +103,7 @@ class ChatController(Asking):
             raise UsageError("an answer is under way", hint="stop it first, or wait for its end")
         if self.shelf is None:
             raise UsageError("there is no other model to go to")
-        before = self.opener if self.model is not None else None
+        before = self._before = self.opener if self.model is not None else None
         self.opener = opener = self.shelf.take(change)
         self.state, self.load_error, self.model = "LOADING", None, None
         self._refusal, self.full = "", None
@@ -327,6 +329,7 @@ class ChatController(Asking):
                 self.progress = update
             case Loaded():
                 self.attach(update.model)
+                self.opener = self._before if update.is_before else self.opener
                 self.options = self.shelf.advised(self.options) if self.shelf else self.options
                 self._start_waiting()
             case LoadFailed():

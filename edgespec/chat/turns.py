@@ -60,6 +60,8 @@ class Loaded:
     """The model is there."""
 
     model: LanguageModel
+    is_before: bool = False
+    """It is the one before a change that failed or was given up."""
 
 
 @dataclass(frozen=True, slots=True)

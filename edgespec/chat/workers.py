@@ -197,7 +197,9 @@ class Workers:
         for thread in self._threads:
             thread.join(timeout_s)
 
-    def _load(self, open_model: OpenModel, before: OpenModel | None) -> None:
+    def _load(
+        self, open_model: OpenModel, before: OpenModel | None, *, is_before: bool = False
+    ) -> None:
         try:
             if self._model is not None:
                 self._model.close()  # first: there may be no room for two
@@ -210,7 +212,7 @@ class Workers:
                 self.tell(None, LoadStopped())
                 return
             self.tell(None, Notice("loading was stopped; going back to the model before"))
-            self._load(before, None)
+            self._load(before, None, is_before=True)
             return
         except Exception as error:
             told = _as_told(error)
@@ -219,11 +221,11 @@ class Workers:
                 return
             hint = f"; {told.hint}" if told.hint else ""
             self.tell(None, Notice(f"{told.message}{hint}; going back to the model before", True))
-            self._load(before, None)
+            self._load(before, None, is_before=True)
             return
         if self._is_closed:
             model.close()
-        self.tell(None, Loaded(model))
+        self.tell(None, Loaded(model, is_before))
         for change in model.description.gave_way:
             self.tell(None, Notice(f"memory is short: {change}"))
 

@@ -201,6 +201,20 @@ def test_way_on_from_a_failed_change_loads_what_was_wanted(
     assert (chat.model, chat.trouble.error) == (shelf.model, None)
 
 
+def test_second_failed_change_goes_back_to_the_model_that_was_there() -> None:
+    shelf = Lighter()
+    shelf.take = lambda change: failing(DoesNotFit("9 GB are needed"))  # type: ignore[method-assign]
+    chat, there = ChatController(shelf=shelf), ScriptedLM(["Back."])
+    chat.load(lambda tell: there)
+    list(chat.follow())
+
+    for name in ("other", "another"):
+        chat.switch(ModelChange(target=name))
+        list(chat.follow())
+
+    assert (chat.state, chat.model) == ("READY", there)
+
+
 def test_failed_change_is_forgotten_when_the_chat_goes_on() -> None:
     chat = after_failed_change(Lighter())
 
