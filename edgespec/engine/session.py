@@ -150,8 +150,9 @@ class LlamaSession:
         Returns: how many leading tokens of `tokens` the trunk then holds.
         """
         best, best_n = None, self.resident_prefix(tokens)
+        n_trunk = best_n  # a branch continues the trunk, never another branch
         for branch in self._branches:
-            if best_n >= branch.at:
+            if n_trunk >= branch.at:
                 n = branch.at + _common_prefix(branch.tokens, tokens[branch.at :])
                 if n > best_n:
                     best, best_n = branch, n

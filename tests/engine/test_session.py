@@ -115,6 +115,21 @@ def test_branch_that_is_left_halfway_is_adopted_as_far(open_session: Opener) -> 
     assert adopted == 1
 
 
+def test_branch_of_the_trunk_is_not_taken_for_one_of_a_branch(open_session: Opener) -> None:
+    """A branch left the trunk's draft with the token that the text now has there; but the text came
+    another way."""
+    session, fresh = open_session("llama", BRANCHING), open_session("llama", BRANCHING)
+    context, drafted = tokens_of(10), np.array((40, 41), np.int32)
+    ways = (Branch(10, (50, 51)), Branch(12, (60,)))
+    session.forward(joined(context, drafted), n_logits=3, branches=ways)
+
+    text = joined(context, np.array((50, 51, 60, 7), np.int32))
+    rows = session.forward(text, n_logits=1)
+
+    assert rows.n_decoded == 2
+    np.testing.assert_allclose(rows[0], fresh.forward(text, n_logits=1)[0], atol=0.02)
+
+
 def test_long_text_is_decoded_in_batches_with_the_rows_of_one_pass(open_session: Opener) -> None:
     small = open_session("llama", replace(SMALL, n_batch=16))
     large = open_session("llama", replace(SMALL, n_batch=256))
