@@ -80,7 +80,9 @@ _CELLS = (1, 4, 8, 16)
 class LiveCosts:
     """Measured costs that follow the machine: other work, heat, a growing context.
 
-    All costs share what plain steps show; each class of sizes has a factor against them.
+    All costs share what plain steps show; each class of sizes has a factor against them. What was
+    measured at the load may be far off, where that was a bad moment: the first few passes of a
+    class overrule it.
     """
 
     _WEIGHT = 0.05
@@ -90,6 +92,11 @@ class LiveCosts:
     """Plain steps between two looks at how the cost grows with the context."""
     _SPREAD = 16.0
     """Least standard deviation of the contexts seen that tells a slope."""
+    _FIRST = 3
+    """Passes of a class whose least tells whether the measurement holds: others on the machine only
+    make a pass dearer."""
+    _OFF = 1.3
+    """How far off it may be."""
 
     def __init__(self, measured: PassCosts, n_rows: int = 64) -> None:
         self.measured = measured
@@ -103,6 +110,13 @@ class LiveCosts:
         self._context: float | None = None
         """Where `_plain_s` holds; None: wherever was measured."""
         self._seen: list[tuple[int, float]] = []
+        self._first: list[list[tuple[int, float]]] = [[] for _ in self._factors]
+        """Rows and seconds of each class's first passes."""
+
+    @property
+    def is_plain_known(self) -> bool:
+        """Whether enough plain steps were seen since the measurement."""
+        return len(self._first[0]) == self._FIRST
 
     @property
     def plain_s(self) -> float:
@@ -122,13 +136,41 @@ class LiveCosts:
 
     def observe(self, n_rows: int, seconds: float, context: int) -> None:
         """Let the class's factor follow; what a plain step shows moves all."""
+        cell = bisect_left(_CELLS, n_rows)
         expected = self.plain_at(context) * self.relative[n_rows]
         ratio = min(max(seconds / expected, self._LEAST), self._MOST)
         if n_rows == 1:
             self._observe_plain(expected * ratio, context)
+        else:
+            self._factors[cell] *= 1 + self._WEIGHT * (ratio - 1)
+        first_passes = self._first[cell]
+        if len(first_passes) < self._FIRST:
+            first_passes.append((n_rows, seconds))
+            if len(first_passes) == self._FIRST:
+                self._check(cell)
+        if cell:
+            self._spread(cell)
+
+    def _check(self, cell: int) -> None:
+        """Overrule the measurement by the first passes, where these say something else."""
+        if cell == 0:
+            least_s = min(seconds for _, seconds in self._first[0])
+            if self._is_off(least_s / self._plain_s):
+                self._plain_s = least_s
+                for other in range(1, len(self._first)):
+                    if len(self._first[other]) == self._FIRST:
+                        self._check(other)
+                        self._spread(other)
             return
-        cell = bisect_left(_CELLS, n_rows)
-        self._factors[cell] *= 1 + self._WEIGHT * (ratio - 1)
+        factor = min(s / (self._plain_s * self._relative0[n]) for n, s in self._first[cell])
+        if self._is_off(factor / self._factors[cell]):
+            self._factors[cell] = factor
+
+    def _is_off(self, ratio: float) -> bool:
+        return not 1 / self._OFF <= ratio <= self._OFF
+
+    def _spread(self, cell: int) -> None:
+        """What a class's factor says of each of its sizes."""
         first = _CELLS[cell - 1] + 1
         last = _CELLS[cell] if cell < len(_CELLS) else len(self.relative) - 1
         for n in range(first, min(last + 1, len(self.relative))):

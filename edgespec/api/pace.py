@@ -17,7 +17,7 @@ import numpy as np
 
 from edgespec import paths
 from edgespec.api.load import Loaded
-from edgespec.api.samples import Files, Samples, read, write
+from edgespec.api.samples import NOISY, Files, Samples, read, write
 from edgespec.control.costs import Costs, Measured
 from edgespec.core import Session
 from edgespec.costs import UNMEASURED
@@ -48,8 +48,6 @@ _DEPTH = 512
 _LEAST_DEPTH = 64
 _SLICE = 64
 """Tokens of context in a slice that a draft model reads."""
-_NOISY = 1.3
-"""Median of the largest over the least time of a size from which on nothing is remembered."""
 
 
 class _Sessions(NamedTuple):
@@ -107,11 +105,9 @@ def _known(
     if not is_complete(samples, sessions.session):
         before = samples
         samples = _measure(sessions, samples, tell, clock, budget_s)
-        is_noisy = samples.spread > _NOISY
+        is_noisy = samples.spread > NOISY
         _log.info("measured%s: %s", " on a busy machine" if is_noisy else "", samples)
-        if is_noisy and before.seconds:
-            samples = before
-        elif not is_noisy:
+        if before.seconds or not is_noisy:  # the least counts: more of them only make it better
             write(kept, samples, sessions.files)
     return samples.measured()
 
@@ -143,7 +139,7 @@ def _measure(
 ) -> Samples:
     """`samples` and what the budget adds to them."""
     began_s = clock()
-    if loaded.draft_session is not None and samples.draft_s is None:
+    if loaded.draft_session is not None:
         samples = _of_draft(loaded.draft_session, samples, clock)
     session = loaded.session
     depth = _read_context(session, clock, began_s)
@@ -157,6 +153,8 @@ def _measure(
                 continue
             is_known = all(seconds[m] for m in sizes[:_TELLING])
             if is_known and clock() - began_s > budget_s:
+                if len(seconds[1]) == 1:  # was it a bad moment?
+                    seconds[1].append(_pass_s(session, depth, 1, clock))
                 return replace(samples, seconds=_frozen(seconds))
             seconds[n].append(_pass_s(session, depth, n, clock))
             tell(min(1.0, sum(map(len, seconds.values())) / total))
@@ -168,13 +166,21 @@ def _frozen(seconds: dict[int, list[float]]) -> dict[int, tuple[float, ...]]:
 
 
 def _of_draft(session: LlamaSession, samples: Samples, clock: Clock) -> Samples:
-    """With a draft model's pass for one token, and for a token of context in a slice."""
+    """With a draft model's pass for one token, and for a token of context in a slice: the least
+    of now and of earlier loads."""
+    began_s = clock()
     depth = min(_LEAST_DEPTH, session.n_ctx // 4)
     session.forward(_tokens(session, depth), n_logits=0)
+    _pass_s(session, depth, 1, clock)  # warms up
     n = min(_SLICE, session.n_ctx // 4)
-    passes = [_pass_s(session, depth, 1, clock) for _ in range(1 + _SWEEPS)][1:]
-    slices = [_pass_s(session, depth, n, clock, n_logits=0) / n for _ in range(_SWEEPS)]
-    return replace(samples, draft_s=sorted(passes)[_SWEEPS // 2], read_s=min(slices))
+    passes = [s for s in (samples.draft_s,) if s is not None]
+    slices = [s for s in (samples.read_s,) if s is not None]
+    for _ in range(_SWEEPS):
+        passes.append(_pass_s(session, depth, 1, clock))
+        slices.append(_pass_s(session, depth, n, clock, n_logits=0) / n)
+        if clock() - began_s > _READING * BUDGET_S:
+            break
+    return replace(samples, draft_s=min(passes), read_s=min(slices))
 
 
 def _read_context(session: LlamaSession, clock: Clock, began_s: float) -> int:

@@ -14,6 +14,12 @@ from edgespec.files import write_whole
 
 _log = logging.getLogger(__name__)
 
+NOISY = 1.3
+"""Spread from which on a measurement is not trusted."""
+DIP = 1.3
+"""How much dearer than a larger pass one may really be, where a kernel likes certain sizes: 1.2 was
+seen. What lies above was held up."""
+
 Files = tuple[tuple[str, int], ...]
 """Name and size of the target's first file, then of the draft's: what a measurement is known by."""
 
@@ -31,15 +37,24 @@ class Samples:
 
     @property
     def spread(self) -> float:
-        """How far the times of one size lie apart: the median of largest over least."""
+        """How far the times lie apart: the median of largest over least, of one size; or how much
+        dearer than a larger size one is, if that is more."""
         spreads = [max(taken) / min(taken) for taken in self.seconds.values() if len(taken) > 1]
-        return median(spreads) if spreads else 1.0
+        least = [min(self.seconds[n]) for n in sorted(self.seconds)]
+        dearer = (s / min(least[i + 1 :]) for i, s in enumerate(least[:-1]))
+        return max(median(spreads) if spreads else 1.0, *dearer, 1.0)
 
     def measured(self) -> Measured:
-        """The curve: the median of each size."""
+        """The curve: the least of each size, since others on the machine only make a pass dearer;
+        none much dearer than a larger one."""
         rows = tuple(sorted(self.seconds))
-        curve = PassCosts(rows, tuple(median(self.seconds[n]) for n in rows))
-        return Measured(curve, self.draft_s, self.read_s)
+        seconds, ceiling = [], math.inf
+        for n in reversed(rows):
+            seconds.append(min(*self.seconds[n], ceiling))
+            ceiling = min(ceiling, DIP * seconds[-1])
+        is_doubtful = self.spread > NOISY or any(len(taken) == 1 for taken in self.seconds.values())
+        curve = PassCosts(rows, tuple(reversed(seconds)))
+        return Measured(curve, self.draft_s, self.read_s, is_doubtful)
 
 
 def read(kept: Path) -> Samples:

@@ -35,6 +35,8 @@ _CHEAPER = 1.5
 one is better than none, for no token can be had elsewhere."""
 _STALE = 200
 """Steps after which a plain one is taken, to know what it costs now."""
+_UNCONFIRMED = 6
+"""The same before plain steps have confirmed a doubtful measurement."""
 _LEAST_LEFT = 16.0
 USUAL_TOKENS = 200.0
 """How long answers are, where nothing is known of them."""
@@ -89,7 +91,7 @@ class Auto:
             self._weigh_again(context, at.priced(max(1.0, at.worth / _CHEAPER)), best)
         for branching in self._branching:
             branching.weigh(context, at, best)
-        if best.k and self._since_plain >= _STALE:
+        if best.k and self._since_plain >= self._stale:
             best = Found(reason="refresh")
         self._found = best
         return Choice(best.drafter, best.k, best.steering, best.n_read)
@@ -127,6 +129,12 @@ class Auto:
 
     def _unused(self) -> dict[str, str]:
         return {arm.name: arm.note for arm in self._branching}
+
+    @property
+    def _stale(self) -> int:
+        """Steps after which a plain one is due: few where the measurement is in doubt."""
+        costs = self._costs
+        return _UNCONFIRMED if costs.is_doubtful and not costs.target.is_plain_known else _STALE
 
     def _situation(self, context: int, budget: int) -> Situation:
         costs, draft = self._costs, self._costs.draft

@@ -18,13 +18,15 @@ class Measured:
     """A draft model's pass for one token; None: there is no draft model."""
     read_s: float | None = None
     """A token of context that it reads."""
+    is_doubtful: bool = False
+    """Measured in a moment that may have been a bad one: to be confirmed soon."""
 
     def live(self, *, is_live: bool = True) -> "Costs":
         """The same, to be corrected by what is seen, unless it shall stay as it is."""
         draft = None
         if self.draft_s is not None and self.read_s is not None:
             draft = DraftCosts(self.draft_s, self.read_s)
-        return Costs(LiveCosts(self.target, LONGEST + 1), draft, is_live)
+        return Costs(LiveCosts(self.target, LONGEST + 1), draft, is_live, self.is_doubtful)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +37,5 @@ class Costs:
     draft: DraftCosts | None
     is_live: bool = True
     """Follow what is seen. False: the same choices in every run."""
+    is_doubtful: bool = False
+    """See `Measured`."""

@@ -71,6 +71,17 @@ def test_what_a_busy_machine_measured_is_used_but_not_remembered(pair: Loaded, h
     assert kept_files(home) == []
 
 
+def test_a_bad_moment_is_mended_by_the_next_loads(pair: Loaded) -> None:
+    """A first load that was held up throughout looks quiet; the least of all loads counts."""
+    pace.measured(pair, lambda share: None, itertools.count(0.0, 0.7).__next__)
+    for _ in range(8):
+        mended = pace.measured(pair, lambda share: None, itertools.count(0.0, 0.01).__next__)
+
+    assert mended.target.plain_s == pytest.approx(0.01)
+    assert max(mended.target.seconds) == pytest.approx(0.01)
+    assert mended.draft_s == pytest.approx(0.01)
+
+
 def test_a_slow_model_is_measured_at_the_telling_sizes_only(pair: Loaded) -> None:
     slow = itertools.count(0.0, 30.0)
 

@@ -59,7 +59,8 @@ def test_pace_of_a_draft_model_follows_what_it_brings() -> None:
             if choice.steering is not None:
                 choice.steering.asks()
                 choice.steering.draws(0.99)
-            drafted = step_of(choice, accepted=choice.k * accepted, context=100 + i)
+            took_s = VECTOR.of(choice.k + 1)
+            drafted = step_of(choice, accepted=choice.k * accepted, step_s=took_s, context=100 + i)
             auto.observe(drafted)
         (arm,) = auto._paid
         return arm.pace

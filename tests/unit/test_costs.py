@@ -78,6 +78,28 @@ def test_live_costs_are_not_thrown_by_one_pass_that_was_held_up() -> None:
     assert live.of(8) < 1.2 * STEPS.of(8)
 
 
+def test_first_passes_overrule_a_measurement_of_a_bad_moment() -> None:
+    """Every pass once took eight times as long, and one of one row forty times."""
+    live = LiveCosts(PassCosts((1, 4, 8), (40.0, 11.0, 30.0)))
+
+    for context in range(3):
+        live.observe(4, 2.2, context)
+        live.observe(1, 1.0, context)
+
+    assert live.is_plain_known
+    assert live.plain_s == 1.0
+    assert live.of(4) == pytest.approx(2.2)
+
+
+def test_first_passes_that_were_held_up_overrule_nothing() -> None:
+    live = LiveCosts(STEPS)
+
+    for seconds in (1.0, 9.0, 9.0):
+        live.observe(1, seconds, 10)
+
+    assert live.plain_s == pytest.approx(1.1, rel=0.05)
+
+
 def test_costs_grow_with_the_context_as_plain_steps_did() -> None:
     live = LiveCosts(STEPS)
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from edgespec.api.samples import Samples, read, write
 
 SAMPLES = Samples(
@@ -26,3 +28,38 @@ def test_samples_that_cannot_be_written_leave_nothing_behind(tmp_path: Path) -> 
 
     assert list(tmp_path.iterdir()) == [kept]
     assert read(kept) == Samples()
+
+
+def test_least_of_each_size_counts_and_none_is_much_dearer_than_a_larger_one() -> None:
+    held_up = {1: (0.405, 0.4), 2: (0.1,), 4: (0.375, 0.11), 16: (2.7,), 32: (0.6,), 64: (1.2,)}
+
+    curve = Samples(held_up).measured().target
+
+    assert curve.rows == (1, 2, 4, 16, 32, 64)
+    assert curve.seconds == pytest.approx((0.13, 0.1, 0.11, 0.78, 0.6, 1.2))
+
+
+def test_dip_of_a_kernel_stays() -> None:
+    dip = {1: (1.0,), 3: (1.63,), 4: (1.37,)}
+
+    assert Samples(dip).measured().target.seconds == (1.0, 1.63, 1.37)
+    assert Samples(dip).spread < 1.3
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        {1: (0.4, 0.05), 4: (0.1, 0.2)},
+        {1: (0.405,), 4: (0.375,), 16: (2.7,), 32: (0.68,)},
+    ],
+    ids=["one size twice", "a larger one is cheaper"],
+)
+def test_spread_tells_a_bad_moment(seconds: dict[int, tuple[float, ...]]) -> None:
+    assert Samples(seconds).spread > 1.5
+
+
+def test_measurement_is_in_doubt_until_every_size_was_measured_twice() -> None:
+    once, twice = Samples({1: (0.05,), 4: (0.1,)}), Samples({1: (0.05, 0.051), 4: (0.1, 0.1)})
+
+    assert once.measured().is_doubtful
+    assert not twice.measured().is_doubtful
