@@ -146,17 +146,18 @@ def _measure(
     _pass_s(session, depth, 1, clock)  # warms up
     sizes = _sizes(session)
     seconds = {n: list(samples.seconds.get(n, ())) for n in sizes}
-    total = _SWEEPS * len(sizes)
+    total, n_new = _SWEEPS * len(sizes), 0
     for sweep in range(_SWEEPS):
         for n in sizes:
             if len(seconds[n]) > sweep:
                 continue
             is_known = all(seconds[m] for m in sizes[:_TELLING])
-            if is_known and clock() - began_s > budget_s:
+            if is_known and n_new and clock() - began_s > budget_s:
                 if len(seconds[1]) == 1:  # was it a bad moment?
                     seconds[1].append(_pass_s(session, depth, 1, clock))
                 return replace(samples, seconds=_frozen(seconds))
             seconds[n].append(_pass_s(session, depth, n, clock))
+            n_new += 1
             tell(min(1.0, sum(map(len, seconds.values())) / total))
     return replace(samples, seconds=_frozen(seconds))
 
@@ -169,10 +170,11 @@ def _of_draft(session: LlamaSession, samples: Samples, clock: Clock) -> Samples:
     """With a draft model's pass for one token, and for a token of context in a slice: the least
     of now and of earlier loads."""
     began_s = clock()
-    depth = min(_LEAST_DEPTH, session.n_ctx // 4)
+    share = 1 if samples.draft_s is None else 4  # a second look takes less of the budget
+    depth = min(_LEAST_DEPTH // share, session.n_ctx // 4)
     session.forward(_tokens(session, depth), n_logits=0)
     _pass_s(session, depth, 1, clock)  # warms up
-    n = min(_SLICE, session.n_ctx // 4)
+    n = min(_SLICE // share, session.n_ctx // 4)
     passes = [s for s in (samples.draft_s,) if s is not None]
     slices = [s for s in (samples.read_s,) if s is not None]
     for _ in range(_SWEEPS):
