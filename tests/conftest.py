@@ -14,8 +14,8 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("same", derandomize=True, deadline=None)
-"""The same examples in every run, however slow the machine: a change that breaks nothing never fails
-by chance."""
+"""The same examples in every run, on slow machines too: a change that breaks nothing never fails by
+chance."""
 settings.load_profile("same")
 pytest_plugins = ("tests.strangers",)
 MODELS_HOME = os.environ.get("EDGESPEC_HOME")
