@@ -72,13 +72,10 @@ class ChatController(Asking):
         self.chats = Chats(self, journal, library)
         self.branches = Branches(self)
         self.trouble = Trouble(self)
-        self.opener: OpenModel | None = None
-        """What was loaded last, or failed to."""
-        self._before: OpenModel | None = None
-        """What was there when another was asked for."""
+        self.opener: OpenModel | None = None  # what was loaded last, or failed to
+        self._before: OpenModel | None = None  # what was there when another was asked for
         self._run: Run | None = None
-        self._workers = Workers()
-        self._was_near_full = False
+        self._workers, self._was_near_full = Workers(), False
         if journal is not None:
             journal.listen(self._workers.hear)
 
@@ -105,8 +102,8 @@ class ChatController(Asking):
             raise UsageError("there is no other model to go to")
         before = self._before = self.opener if self.model is not None else None
         self.opener = opener = self.shelf.take(change)
-        self.state, self.load_error, self.model = "LOADING", None, None
-        self._refusal, self.full = "", None
+        self.state, self._refusal = "LOADING", ""
+        self.load_error = self.model = self.full = None
         self._workers.load(self.trouble.watched(opener, change) if before else opener, before)
 
     @property
