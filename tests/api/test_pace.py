@@ -71,11 +71,11 @@ def test_what_a_busy_machine_measured_is_used_but_not_remembered(pair: Loaded, h
     assert kept_files(home) == []
 
 
-def test_a_bad_moment_is_mended_by_the_next_loads(pair: Loaded) -> None:
-    """A first load that was held up throughout looks quiet; the least of all loads counts."""
+def test_a_bad_moment_is_mended_by_the_next_load(pair: Loaded) -> None:
+    """A load that was held up throughout looks quiet; the next one finds plain steps cheaper."""
     pace.measured(pair, lambda share: None, itertools.count(0.0, 0.7).__next__)
-    for _ in range(8):
-        mended = pace.measured(pair, lambda share: None, itertools.count(0.0, 0.01).__next__)
+
+    mended = pace.measured(pair, lambda share: None, itertools.count(0.0, 0.01).__next__)
 
     assert mended.target.plain_s == pytest.approx(0.01)
     assert max(mended.target.seconds) == pytest.approx(0.01)
