@@ -63,7 +63,7 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         raise UsageError(
             f"{n_threads} threads cannot compute", hint=f"give 1 to {MOST_THREADS:,}, or none"
         )
-    draft = loading.get("draft")
+    draft = None if loading.get("draft") == "off" else loading.get("draft")
     asked, workers = wishes(loading, draft=draft, drafter=drafter)
     files = find_files(target, draft, drafter, _draft_vocab(loading))
     wanted = loading.get("index", AUTO_INDEX)

@@ -61,7 +61,7 @@ class Loading(Placing, total=False):
 
     draft: str | Path | None
     """A draft model, by catalogue id or path; "auto": the catalogue's, where it is here and fits.
-    "A,B": a cascade, B drafting for A, to any depth. None, the default: no draft model."""
+    "A,B": a cascade, B drafting for A, to any depth. None, the default, or "off": none."""
     draft_vocab: DraftVocab
     """"same", the default: a draft model must have the target's vocabulary. "intersect": it may
     draft through the tokens that both have, if these cover enough."""

@@ -58,6 +58,11 @@ def test_description_tells_what_is_loaded(pair: LoadedModel) -> None:
     assert not about.can_think
 
 
+def test_draft_that_is_off_is_none(files: dict[str, Path]) -> None:
+    with load(files["llama"], draft="off", n_threads=1, measure=False) as model:
+        assert model.description.draft is None
+
+
 def test_load_has_the_texts_of_a_pair_read_once(
     loaded: Loader, caplog: pytest.LogCaptureFixture
 ) -> None:
