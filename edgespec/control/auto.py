@@ -153,6 +153,7 @@ class Auto:
             self.ledger.most(),
             min(longest, budget),
             only=self._draft_len is not None,
+            most_sure=self.ledger.most(is_sure=True),
             left=min(left, budget + 1),
             token_cost=draft.token_s / plain_s if draft else 0.0,
             read_cost=draft.read_s / plain_s if draft else 0.0,

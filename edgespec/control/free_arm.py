@@ -6,6 +6,10 @@ from edgespec.control.situation import NEGLIGIBLE, Situation
 from edgespec.core import Tokens
 from edgespec.drafters.arms import Free
 
+_SURE = 0.75
+"""Share of a draft's tokens that are expected to come true, from which on it may take what the
+ledger keeps in reserve."""
+
 
 class FreeArm:
     """One drafter within one answer. Every committed token tells what it would have said."""
@@ -20,6 +24,7 @@ class FreeArm:
         outlook = self._drafter.outlook(context, self.acceptance.observe)
         rates, relative, worth, most = self.acceptance.rates, at.relative, at.worth, at.most
         survives = expected = 1.0
+        most_sure = max(most, at.most_sure)
         first, is_mine, is_risky = -1, False, False
         for k, bucket in enumerate(outlook, start=1):
             if k > at.limit:
@@ -31,7 +36,7 @@ class FreeArm:
             cost = relative[k + 1]
             gain = expected - 1.0 - worth * (cost - 1.0)
             if gain > best.gain and (k == at.limit or not at.only):
-                if cost <= most:
+                if cost <= (most_sure if expected - 1 >= _SURE * k else most):
                     is_mine = True
                     best.k, best.gain, best.tokens, best.cost = k, gain, expected, cost
                 else:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 SHARE = 0.01
 _LEAST, _MOST = 2.5, 8.0
-"""Head start: what two failed drafts of the first size that is worth anything lose."""
+"""Tries: what two failed drafts of the first size that is worth anything lose. The head start is
+twice that, half of it in reserve."""
 _WORTH = 1.5
 """Rows over cost from which on a pass is worth drafting for, all of it being right."""
 _SHORT_ANSWER = 64
@@ -27,14 +28,19 @@ class Ledger:
         """`relative`: costs of passes by rows; `max_tokens`: the answer's limit, if it has one."""
         worthwhile = (cost for n, cost in enumerate(relative) if n > 1 and n >= _WORTH * cost)
         lost = 2 * (next(worthwhile, 1.0) - 1)
-        self.head_start = min(max(lost, _LEAST), _MOST)
+        tries = min(max(lost, _LEAST), _MOST)
+        self._reserve = tries
+        """Kept back for drafts that nearly always come true: else a few early tries that failed
+        would forbid all of an answer's copies."""
         if max_tokens is not None and max_tokens < _SHORT_ANSWER:
-            self.head_start = _SHORT_HEAD_START
+            tries, self._reserve = _SHORT_HEAD_START, 0.0
+        self.head_start = tries + self._reserve
         self.balance = 0.0
 
-    def most(self) -> float:
-        """The dearest step that is permitted now, as foreseen."""
-        return (1 + self.head_start - self.balance) / _MARGIN
+    def most(self, *, is_sure: bool = False) -> float:
+        """The dearest step that is permitted now, as foreseen; `is_sure`: out of the reserve."""
+        reserve = 0.0 if is_sure else self._reserve
+        return (1 + self.head_start - reserve - self.balance) / _MARGIN
 
     def permits(self, cost: float) -> bool:
         """Whether a step that is foreseen to cost this much keeps the promise."""

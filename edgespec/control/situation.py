@@ -26,6 +26,8 @@ class Situation:
     """Exactly `limit` tokens, or none."""
     left: float
     """Tokens that the answer is expected to go on for."""
+    most_sure: float = 0.0
+    """`most` for a draft that nearly always comes true, if that is more."""
     token_cost: float = 0.0
     """A draft model's pass for a token; 0 without one."""
     read_cost: float = 0.0

@@ -95,7 +95,7 @@ def test_drafts_stop_when_they_keep_failing() -> None:
 def test_a_draft_that_would_risk_too_much_is_not_taken_and_said_so() -> None:
     auto = controller([Proposer(LIKELY)])
     first = auto.choose(context_of(100), 63)
-    auto.observe(step_of(first, step_s=5.0))
+    auto.observe(step_of(first, step_s=8.0))
 
     second = auto.choose(context_of(100), 63)
     auto.observe(step_of(second))
