@@ -110,8 +110,9 @@ class Auto:
         if costs.is_live:
             _follow(costs, step, n_passes, found)
             cost = step.step_s / self._plain_s
-            if not (step.drafted or n_passes or found.n_read):
-                cost = 1.0  # by definition: what held it up would have held up plain decoding
+            if step.rows == 1 and not (n_passes or found.n_read):
+                # What held its pass up would have held up plain decoding; choosing is ours.
+                cost = 1.0 + step.draft_s / self._plain_s
         else:
             cost = self._foreseen(step, n_passes)
         n = len(step.tokens)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from edgespec.core import Choice
@@ -212,3 +214,20 @@ def test_a_drafter_with_a_note_is_not_asked() -> None:
     auto = controller(paid=[model], costs=costs_of(FLAT, draft_s=0.05, read_s=0.001))
 
     assert auto.choose(context_of(100), 63) == Choice("none", 0)
+
+
+@pytest.mark.parametrize(
+    ("n_lost", "draft_s", "booked"),
+    [(0, 0.0, 1.0), (0, 0.25, 1.25), (2, 0.0, 3.0)],
+    ids=["what held it up", "what choosing took", "what a refused draft lost"],
+)
+def test_of_a_plain_step_the_ledger_books_what_drafting_made_of_it(
+    n_lost: int, draft_s: float, booked: float
+) -> None:
+    auto = controller([Proposer([])])
+    choice = auto.choose(context_of(100), 63)
+    step = step_of(choice, step_s=3.0, draft_s=draft_s)
+
+    auto.observe(replace(step, rows=1 + n_lost))
+
+    assert auto.ledger.balance == pytest.approx(booked - 1.01)
