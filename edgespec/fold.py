@@ -48,6 +48,7 @@ class StatsFold:
             target_s=old.target_s + step.target_s,
             verify_s=old.verify_s + step.verify_s,
             plain_tokens_per_s=self._plain.tokens_per_s,
+            drafter=step.drafter if step.draft and old.drafter == "none" else old.drafter,
         )
 
     def finish(self, reason: FinishReason, *, note: str = "") -> None:

@@ -85,12 +85,12 @@ class ScriptedStream:
         self._model, self._script = model, script
         prompt_tokens = model.count(request.messages, request.options)
         self.stats = Stats(prompt_tokens=prompt_tokens, plain_tokens_per_s=20.4)
-        self.is_plain = (request.options.drafter or model.description.drafter) == "none"
+        is_plain = (request.options.drafter or model.description.drafter) == "none"
         self._wants_thought = request.options.think is not False
         self._cancelled = threading.Event()
         self._is_open = True
-        self.modes: list[DraftMode] = ["auto"]
-        """What `draft` was told, after how it began."""
+        self.modes: list[DraftMode] = ["off" if is_plain else "auto"]
+        """How it began, then what else `draft` was told."""
         self._events = self._play()
 
     def __enter__(self) -> "ScriptedStream":
@@ -145,14 +145,15 @@ class ScriptedStream:
         yield from self._steps("text", self._script.text)
 
     def draft(self, mode: DraftMode) -> None:
-        self.modes.append(mode)
+        if mode != self.modes[-1]:
+            self.modes.append(mode)
 
     def _steps(self, kind: Literal["text", "reasoning"], text: str) -> Iterator[Event]:
         pieces = pieces_of(text)
         for right in itertools.cycle(ACCEPTED):
             if not pieces:
                 return
-            is_plain = self.is_plain if self.modes[-1] == "auto" else self.modes[-1] == "off"
+            is_plain = self.modes[-1] == "off"
             right = 0 if is_plain else right
             accepted = min(right, len(pieces) - 1)
             committed, pieces = pieces[: accepted + 1], pieces[accepted + 1 :]

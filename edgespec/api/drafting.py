@@ -1,6 +1,7 @@
 """How a loaded model drafts: its drafters and costs, and what its answers teach about both."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from edgespec.api.experience import Experience, read, write
@@ -10,9 +11,10 @@ from edgespec.control.costs import LONGEST, Costs
 from edgespec.control.fixed import Fixed
 from edgespec.control.log import Log
 from edgespec.control.pausable import Pausable
-from edgespec.core import Drafter
+from edgespec.core import Controller, Drafter
 from edgespec.drafters import COMBINES, SUPERSEDES, DrafterInputs, create
 from edgespec.drafters.arms import Branching, Free, Paid
+from edgespec.events import DraftMode
 
 AUTO = "auto"
 _PLAIN = "none"
@@ -82,27 +84,33 @@ class Drafting:
         if name != AUTO and name not in self.drafters:
             create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
         log = Log(name, draft_len, self.costs, self.note if name == AUTO else "")
-        free, paid, branching = self._arms(name)
+        is_plain = name == _PLAIN
+        usual = (self.drafter if self.drafter != _PLAIN else AUTO) if is_plain else name
+        mode: DraftMode = "off" if is_plain else "auto"
+        make_usual = partial(self._usual_controller, usual, draft_len, max_tokens, log)
         plain = Fixed(_PLAIN, 0, self.costs, log)
-        forced = self._forced(name, draft_len, log)
-        if draft_len == 0 or name == _PLAIN:
-            return name, Pausable(plain, plain, forced), log
+        return name, Pausable(make_usual, plain, self._forced(name, draft_len, log), mode), log
+
+    def _usual_controller(
+        self, name: str, draft_len: int | None, max_tokens: int | None, log: Log
+    ) -> Controller:
+        """What drafts with `name` where it pays, or as long as was set."""
+        free, paid, branching = self._arms(name)
+        if draft_len == 0:
+            return Fixed(_PLAIN, 0, self.costs, log)
         if name != AUTO and (draft_len is not None or branching or not (free or paid)):
-            length = LONGEST if draft_len is None else draft_len
-            return name, Pausable(Fixed(name, length, self.costs, log), plain, forced), log
-        usual = self._usual if self._kept is not None else self._fresh(Experience())
-        controller = Auto(
+            return Fixed(name, LONGEST if draft_len is None else draft_len, self.costs, log)
+        return Auto(
             free,
             paid,
             self.costs,
-            usual,
+            self._usual if self._kept is not None else self._fresh(Experience()),
             log,
             branching=branching,
             draft_len=draft_len,
             max_tokens=max_tokens,
             usual_tokens=self._usual_tokens,
         )
-        return name, Pausable(controller, plain, forced), log
 
     def learn(self, n_tokens: int) -> None:
         """An answer of `n_tokens` ended."""

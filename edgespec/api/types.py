@@ -161,7 +161,7 @@ class Stream(Protocol):
 
     def draft(self, mode: DraftMode) -> None:
         """From the next step on: "on" drafts at every step, "off" decodes plainly, "auto" goes on
-        as it began; any thread."""
+        as it began, or as the model was loaded where it began without drafts; any thread."""
         ...
 
     def close(self) -> None:

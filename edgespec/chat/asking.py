@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from edgespec.api.types import Description, Options
-from edgespec.chat.measures import draft_state, woken
+from edgespec.chat.measures import draft_state, usual_drafter, woken
 from edgespec.chat.turns import DraftState
 from edgespec.events import Stats
 
@@ -52,6 +52,11 @@ class Asking:
         else:
             self.force_draft()
         return self.draft
+
+    @property
+    def _usual_drafter(self) -> str:
+        """Who drafts where drafts are wanted and none is forced."""
+        return usual_drafter(self.options, self.description)
 
     def _see_drafter(self, stats: Stats) -> None:
         self._drafter_in_force, self._refusal = stats.drafter, stats.drafter_note

@@ -41,7 +41,7 @@ def draft_sentence(controller: ChatController) -> str:
     """Whether the next answer drafts, in words."""
     draft = controller.draft
     reason = f": {draft.note}" if draft.note else ""
-    when = "from the next step on" if controller.is_drafting else "from the next answer on"
+    when = "from the next step on" if controller.draft_acts_now else "from the next answer on"
     if draft.word == "ON":
         how = ", forced at every step" if draft.is_forced else ""
         return f"draft ON ({draft.name}{how}), {when}{reason}"

@@ -197,9 +197,10 @@ class ChatController(Asking):
             self._run.draft(self.draft.mode)
 
     @property
-    def is_drafting(self) -> bool:
-        """Whether `set_drafter` acts on the answer under way: it began with drafts or is forced."""
-        return self._run is not None and (self._run.is_drafting or self._run.mode == "on")
+    def draft_acts_now(self) -> bool:
+        """Whether `set_drafter` acted on the answer under way; not so where another is to draft."""
+        run = self._run
+        return run is not None and (run.mode != "auto" or run.drafter == self._usual_drafter)
 
     def withdraw(self) -> str:
         """Take back the message that waits. Returns: its text; empty: none waits."""
@@ -267,7 +268,7 @@ class ChatController(Asking):
             self.shelf.larger_context if self.shelf is not None else (lambda needed: None),
             must_fit=not is_tight,
             n_to_summarise=n_to_summarise,
-            is_drafting=self.draft.word == "ON",
+            drafter=self._usual_drafter,
             mode=self.draft.mode,
         )
         self._workers.answer(self._run, self.model)
@@ -391,10 +392,7 @@ class ChatController(Asking):
             self.full, self.state = None, "READY"
 
     def close(self, timeout_s: float = 1.5) -> None:
-        """Stop everything, free the model, write what is unwritten.
-
-        A load under way frees its model when it ends.
-        """
+        """Free the model, or let a load under way do so at its end; write what is unwritten."""
         self.stop()
         self._workers.close(timeout_s)
         self.chats.close()

@@ -67,3 +67,10 @@ def woken(draft: DraftState, options: Options, about: Description | None) -> str
     if options.drafter != "none" and draft.word != "NONE":
         return options.drafter
     return "auto" if about is not None and about.drafter == "none" else None
+
+
+def usual_drafter(options: Options, about: Description | None) -> str:
+    """Who drafts where drafts are wanted: the one asked for, as loaded, or without a model."""
+    loaded = about.drafter if about is not None else "auto"
+    names = (options.drafter, loaded, "auto")
+    return next(name for name in names if name not in (None, "none"))

@@ -71,8 +71,8 @@ class Run:
     """Whether to ask before an answer gets too little room."""
     n_to_summarise: int = 0
     """So many of the oldest turns become a summary first."""
-    is_drafting: bool = False
-    """Whether it began with drafts."""
+    drafter: str = ""
+    """Who drafts in it in "auto" mode."""
     mode: DraftMode = "auto"
     """How it is to go on."""
     wants_stop: threading.Event = field(default_factory=threading.Event)
@@ -305,8 +305,10 @@ class Workers:
         run.stream = stream = model.chat(messages, options)
         if run.wants_stop.is_set():
             stream.cancel()
-        if run.mode != "auto":
-            stream.draft(run.mode)
+        told = None
+        while told != run.mode:  # it may change meanwhile
+            told = run.mode
+            stream.draft(told)
         return stream
 
     def _spawn(self, name: str, work: Callable[..., None], *args: object) -> None:

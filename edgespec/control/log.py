@@ -40,7 +40,8 @@ class Log:
         """What a controller learns, to be shown as it is when somebody asks; `unused` says by
         drafter why it is left out."""
         self._acceptance, self._ledger, self._unused = acceptance, ledger, unused
-        self._arms = {name: _empty(name) for name in ("none", *acceptance)}
+        known = self._arms  # of the steps before, where the controller comes into an answer late
+        self._arms = {name: known.get(name, _empty(name)) for name in ("none", *acceptance)} | known
 
     def add(self, decision: Decision) -> None:
         """One step."""

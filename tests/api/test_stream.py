@@ -112,6 +112,40 @@ def test_forced_drafts_change_who_drafts_from_the_next_step_on_and_not_the_text(
     assert text_of(events) == plain.text
 
 
+def test_answer_that_began_without_drafts_goes_on_as_the_model_was_loaded(
+    loaded: Callable[..., LoadedModel], gate: Gate
+) -> None:
+    model = loaded("llama", "draft", drafter="model")
+    plain = model.complete("Hello", options(40, drafter="none"))
+    gate.hold(at=1)
+    stream = model.chat("Hello", options(40, drafter="none", draft_len=4))
+    gate.wait()
+    stream.draft("auto")
+    gate.release()
+
+    events = list(stream)
+
+    late = [r.step for r in rounds_of(events)][1:]  # the first was chosen before, or not
+    assert {step.drafter for step in late} == {"model"}
+    assert stream.stats.drafter == "model"
+    assert text_of(events) == plain.text
+
+
+def test_answer_of_a_model_loaded_without_drafts_goes_on_with_those_that_need_no_model(
+    loaded: Callable[..., LoadedModel], gate: Gate
+) -> None:
+    model = loaded("llama", drafter="none")
+    gate.hold(at=1)
+    stream = model.chat("Hello", options(40))
+    gate.wait()
+    stream.draft("auto")
+    gate.release()
+
+    list(stream)
+
+    assert "suffix" in {arm.drafter for arm in model.explain().arms}
+
+
 def test_cancel_during_prefill_ends_within_one_chunk(model: LoadedModel, gate: Gate) -> None:
     gate.hold(at=2)
     stream = model.chat(LONG, options(5))

@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from edgespec.api.types import LanguageModel
 from edgespec.chat.controller import ChatController, LoadProgress, Update
 from edgespec.chat.turns import Returned, TurnEnded
@@ -277,7 +279,7 @@ def test_toggle_draft_goes_from_auto_to_forced_to_off_and_round() -> None:
 
     assert [(s.word, s.is_forced) for s in states] == [("ON", True), ("OFF", False), ("ON", False)]
     assert [request.options.drafter for request in lm.requests] == [None, "none", None]
-    assert [stream.modes for stream in lm.streams] == [["auto", "on"], ["auto", "off"], ["auto"]]
+    assert [stream.modes for stream in lm.streams] == [["auto", "on"], ["off"], ["auto"]]
 
 
 def test_toggle_draft_turns_auto_on_when_no_drafter_was_loaded() -> None:
@@ -374,3 +376,64 @@ def test_drafting_goes_off_in_the_answer_under_way() -> None:
     assert lm.streams[0].modes == ["auto", "on", "off"]
     assert 0 < turn.stats.rounds < turn.stats.passes
     assert chat.options.drafter == "none"
+
+
+def test_drafting_comes_back_in_the_answer_that_began_without() -> None:
+    lm = ScriptedLM([Script("one two three four five six seven eight", hold_at=4)])
+    chat = ChatController()
+    chat.attach(lm)
+    chat.set_drafter("none")
+    turn = chat.send("Hi")
+    lm.is_holding.wait()
+
+    awake = chat.toggle_draft()
+    lm.release()
+    list(chat.follow())
+
+    assert (awake.word, awake.is_forced) == ("ON", False)
+    assert lm.streams[0].modes == ["off", "auto"]
+    assert 0 < turn.stats.rounds < turn.stats.passes
+
+
+def test_mode_chosen_before_the_answer_has_a_stream_is_the_one_it_begins_with() -> None:
+    lm = ScriptedLM(["one two three four"])
+    chat = ChatController()
+    chat.set_drafter("none")
+    chat.load(lambda tell: lm)
+    chat.send("Hi")
+    chat.toggle_draft()
+
+    list(chat.follow())
+
+    assert lm.requests[0].options.drafter is None
+    assert lm.streams[0].modes == ["auto"]
+
+
+@pytest.mark.parametrize(
+    ("began", "then", "is_now"),
+    [
+        (None, "none", True),
+        ("none", None, True),
+        ("none", "model", True),  # what the scripted model was loaded with
+        (None, "suffix", False),
+        ("suffix", None, False),
+        ("none", "suffix", False),
+        ("suffix", "none", True),
+    ],
+)
+def test_change_of_drafting_says_when_it_comes_into_force(
+    began: str | None, then: str | None, is_now: bool
+) -> None:
+    lm = ScriptedLM([Script("one two three four", hold_at=2)])
+    chat = ChatController()
+    chat.attach(lm)
+    chat.set_drafter(began)
+    chat.send("Hi")
+    lm.is_holding.wait()
+
+    chat.set_drafter(then)
+    acts_now = chat.draft_acts_now
+    lm.release()
+    list(chat.follow())
+
+    assert acts_now is is_now

@@ -29,7 +29,7 @@ def step(drafter: str) -> Step:
 
 
 def test_mode_decides_who_chooses_the_next_step() -> None:
-    pausable = Pausable(Fixed("suffix", 7), Fixed("none", 0), Fixed("model", 4))
+    pausable = Pausable(lambda: Fixed("suffix", 7), Fixed("none", 0), Fixed("model", 4))
     modes: tuple[DraftMode, ...] = ("auto", "off", "on", "auto")
     chosen = []
 
@@ -43,7 +43,7 @@ def test_mode_decides_who_chooses_the_next_step() -> None:
 
 def test_step_is_learned_by_whoever_chose_it() -> None:
     drafting, plain = Listening("suffix", 7), Listening("none", 0)
-    pausable = Pausable(drafting, plain, plain)
+    pausable = Pausable(lambda: drafting, plain, plain)
 
     pausable.choose(CONTEXT, 16)
     pausable.mode = "off"  # while the step is under way
@@ -53,3 +53,23 @@ def test_step_is_learned_by_whoever_chose_it() -> None:
 
     assert [s.drafter for s in drafting.seen] == ["suffix"]
     assert [s.drafter for s in plain.seen] == ["none"]
+
+
+def test_controller_is_made_when_it_is_to_choose_first() -> None:
+    made: list[Fixed] = []
+
+    def make() -> Fixed:
+        made.append(Fixed("suffix", 7))
+        return made[-1]
+
+    pausable = Pausable(make, Fixed("none", 0), Fixed("model", 4), "off")
+    chosen, n_made = [], []
+    modes: tuple[DraftMode, ...] = ("off", "auto", "off", "auto")
+    for mode in modes:
+        pausable.mode = mode
+        chosen.append(pausable.choose(CONTEXT, 16))
+        n_made.append(len(made))
+
+    none, suffix = Choice("none", 0), Choice("suffix", 7)
+    assert chosen == [none, suffix, none, suffix]
+    assert n_made == [0, 1, 1, 1]
