@@ -46,7 +46,8 @@ class LeftOut:
 
 
 def documents(paths: list[Path]) -> Iterator[Document | LeftOut]:
-    """Every file under `paths`, in order, each once.
+    """Every file under `paths`, in order, each once. Links are followed only where they are named:
+    within a folder they may lead far away, to what nobody meant, or in circles.
 
     Raises: `UsageError` for a path that is not there, or a repository without git to ask.
     """
@@ -54,38 +55,49 @@ def documents(paths: list[Path]) -> Iterator[Document | LeftOut]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"there is no {path}")
-        for file in _files(path.absolute()):
-            real = file.resolve()
+        for found in _files(path.absolute()):
+            real = found.resolve() if isinstance(found, Path) else Path(found.path)
             if real not in seen:
                 seen.add(real)
-                yield _read(file)
+                yield found if isinstance(found, LeftOut) else _read(found, real.name)
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path) -> Iterator[Path | LeftOut]:
     if path.is_file():
         yield path
-        return
-    tracked = _by_git(path)
-    if tracked is not None:
-        yield from tracked
-        return
-    for entry in sorted(path.iterdir()):
-        if entry.is_symlink() and entry.is_dir():
-            continue  # may lead in circles, or far away
-        if entry.is_dir():
+    elif path.is_dir():
+        yield from _files_of_folder(path)
+    else:
+        yield LeftOut(str(path), "it is neither a file nor a folder")
+
+
+def _files_of_folder(folder: Path) -> Iterator[Path | LeftOut]:
+    entries = _by_git(folder)
+    if entries is None:
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError as error:
+            yield LeftOut(str(folder), f"it cannot be read: {error.strerror or error}")
+            return
+    for entry in entries:
+        if entry.is_symlink():
+            if entry.is_file():
+                yield LeftOut(str(entry), "it is a link; name the file itself")
+        elif entry.is_dir():  # git names only folders that are repositories of their own
             if entry.name not in _SKIPPED_FOLDERS:
-                yield from _files(entry)
+                yield from _files_of_folder(entry)
         elif entry.is_file():
             yield entry
 
 
 def _by_git(folder: Path) -> list[Path] | None:
-    """The files that git does not ignore; None outside a repository. Git alone knows its rules."""
+    """What git does not ignore; None outside a repository. Git alone knows its rules."""
     if not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
         return None
-    command = ["git", "-C", str(folder), "ls-files", "-z", "-c", "-o", "--exclude-standard"]
+    # A repository's own settings can name a program that git runs to watch its files.
+    command = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), "ls-files", "-z", "-c", "-o"]
     try:
-        run = subprocess.run(command, capture_output=True, check=True)
+        run = subprocess.run([*command, "--exclude-standard"], capture_output=True, check=True)
     except FileNotFoundError as error:
         raise UsageError(
             f"{folder} is in a git repository, but git is not installed to say what it ignores",
@@ -95,13 +107,13 @@ def _by_git(folder: Path) -> list[Path] | None:
         said = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise UsageError(f"git cannot list {folder}: {said}") from error
     names = sorted(set(run.stdout.split(b"\0")) - {b""})
-    files = [folder / os.fsdecode(name) for name in names]
-    return [file for file in files if file.is_file()]
+    return [folder / os.fsdecode(name) for name in names]
 
 
-def _read(file: Path) -> Document | LeftOut:
+def _read(file: Path, real_name: str) -> Document | LeftOut:
+    """`real_name`: where `file` is a link, of what it points at."""
     name = str(file)
-    if secret_name(file.name):
+    if secret_name(file.name) or secret_name(real_name):
         return LeftOut(name, "files of this name mostly hold secrets")
     try:
         size = file.stat().st_size

@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from edgespec.errors import IndexFault
 from edgespec.index import shard
 from edgespec.index.documents import Document
-from edgespec.index.manifest import Manifest, Segment
 from edgespec.index.retrieve import Retriever
 from edgespec.index.shard import Shard
 from edgespec.index.store import Index, names, told
@@ -43,15 +43,21 @@ def shards_of(index: Index, fingerprint: str, tokenize: Tokenize, tell: Tell) ->
 
     Raises: `IndexFault`.
     """
-    manifest = index.manifest
-    if not all(map(_is_there(index, fingerprint), manifest.segments)):
-        with index.locked(), told(index.folder):
-            manifest = index.manifest
-            _build(index, manifest, fingerprint, tokenize, tell)
+    try:
+        return _opened(index, fingerprint)
+    except IndexFault as fault:
+        _log.info("%s", fault.message)
+    # Opened within the lock, too: another process's next merge takes files away.
+    with index.locked(), told(index.folder):
+        _build(index, fingerprint, tokenize, tell)
+        return _opened(index, fingerprint)
+
+
+def _opened(index: Index, fingerprint: str) -> list[Shard]:
     key = bytes.fromhex(fingerprint)
     opened: list[Shard] = []
     try:
-        for segment in manifest.segments:
+        for segment in index.manifest.segments:
             opened.append(Shard(index.folder / segment.shard(fingerprint), key))
     except BaseException:
         for one in opened:
@@ -60,28 +66,25 @@ def shards_of(index: Index, fingerprint: str, tokenize: Tokenize, tell: Tell) ->
     return opened
 
 
-def _is_there(index: Index, fingerprint: str) -> Callable[[Segment], bool]:
-    key = bytes.fromhex(fingerprint)
-
-    def is_there(segment: Segment) -> bool:
-        path = index.folder / segment.shard(fingerprint)
-        if not path.exists():
-            return False
-        try:
-            Shard(path, key).close()
-        except IndexFault as fault:
-            _log.warning("%s; it is built anew", fault.message)
-            return False
-        return True
-
-    return is_there
+def _is_there(path: Path, fingerprint: str) -> bool:
+    """Whether a shard can be opened; a damaged one is told."""
+    if not path.exists():
+        return False
+    try:
+        Shard(path, bytes.fromhex(fingerprint)).close()
+    except IndexFault as fault:
+        _log.warning("%s; it is built anew", fault.message)
+        return False
+    return True
 
 
-def _build(
-    index: Index, manifest: Manifest, fingerprint: str, tokenize: Tokenize, tell: Tell
-) -> None:
-    is_there = _is_there(index, fingerprint)
-    missing = [segment for segment in manifest.segments if not is_there(segment)]
+def _build(index: Index, fingerprint: str, tokenize: Tokenize, tell: Tell) -> None:
+    """Write the shards that are missing or damaged; the caller holds the lock."""
+    missing = [
+        segment
+        for segment in index.manifest.segments
+        if not _is_there(index.folder / segment.shard(fingerprint), fingerprint)
+    ]
     total = sum(segment.n_bytes for segment in missing) or 1
     done = 0
 

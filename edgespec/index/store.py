@@ -7,7 +7,7 @@ that few are searched. A file never changes; the manifest says which count, and 
 import errno
 import shutil
 from collections.abc import Iterator, Set
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,13 +108,21 @@ class Index:
         return Change(len(fresh) - len(gone), len(gone), len(documents) - len(fresh))
 
     def forget(self, text: str) -> tuple[str, ...]:
-        """Remove every document that contains `text` from all files. Returns: their paths."""
+        """Remove every document that contains `text` from all files. Returns: their paths.
+
+        Raises: `IndexFault` also where another program has an old file open and it stays.
+        """
         if not text:
             raise UsageError("an empty text is in every document", hint="edgespec index rm NAME")
         with self._changing() as manifest:
             texts = (self.folder / segment.texts for segment in manifest.segments)
             gone = {d.path for path in texts for d in read_texts(path) if text in d.text}
             self._commit(self._without(manifest, gone))
+            if kept := self.sweep(self.manifest):
+                raise IndexFault(
+                    f"{', '.join(kept)} of the index {self.name!r} cannot be deleted: still in use",
+                    hint="end the programs that draft from it, and forget again",
+                )
         return tuple(sorted(gone))
 
     def remove(self) -> int:
@@ -167,19 +175,27 @@ class Index:
         write_manifest(self.folder / _MANIFEST, manifest)
         self.sweep(manifest)
 
-    def sweep(self, manifest: Manifest) -> None:
-        """Delete files of segments that are gone, and what a killed process left."""
+    def sweep(self, manifest: Manifest) -> list[str]:
+        """Delete files of segments that are gone, and what a killed process left. Returns: names of
+        those that stay for now, since a reader has them open on a system that minds."""
         prefixes = tuple(f"{segment.number:06}" for segment in manifest.segments)
-        for file in self.folder.glob("*"):
+        kept = []
+        for file in sorted(self.folder.glob("*")):
             is_part = file.suffix in (".texts", ".shard") and not file.name.startswith(prefixes)
             if is_part or file.suffix == PARTIAL:
-                with suppress(OSError):  # somewhere a reader has it open: the next sweep has it
+                try:
                     file.unlink()
+                except OSError:
+                    kept.append(file.name)
+        return kept
 
     @contextmanager
     def _changing(self) -> Iterator[Manifest]:
         with self.locked():
-            yield self.manifest
+            manifest = self.manifest
+            # A killed change left files under numbers that are given again.
+            self.sweep(manifest)
+            yield manifest
 
     @contextmanager
     def locked(self) -> Iterator[None]:

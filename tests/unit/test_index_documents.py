@@ -1,6 +1,9 @@
 """Which files become documents, and why the others do not."""
 
+import errno
+import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,6 +92,92 @@ def test_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
 
     assert read(tmp_path) == {"a.txt": "text"}
+
+
+def test_link_to_a_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("not meant")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.txt").write_text("text")
+    (tmp_path / "mine" / "b.txt").symlink_to(tmp_path / "elsewhere")
+
+    told = read(tmp_path / "mine")
+
+    assert told == {"a.txt": "text", "b.txt": "- it is a link; name the file itself"}
+
+
+def test_link_that_git_keeps_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    subprocess.run(["git", "init", "-q", str(tmp_path / "repo")], check=True)
+    (tmp_path / "elsewhere").write_text("not meant")
+    (tmp_path / "repo" / "b.txt").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "repo" / "folder").symlink_to(tmp_path)
+
+    assert read(tmp_path / "repo") == {"b.txt": "- it is a link; name the file itself"}
+
+
+def test_link_that_was_named_is_judged_by_both_names(tmp_path: Path) -> None:
+    (tmp_path / "id_rsa").write_text("text")
+    (tmp_path / "plain.txt").write_text("words")
+    (tmp_path / "notes.txt").symlink_to(tmp_path / "id_rsa")
+    (tmp_path / "other.txt").symlink_to(tmp_path / "plain.txt")
+
+    told = read(tmp_path / "notes.txt", tmp_path / "other.txt")
+
+    assert told["notes.txt"].startswith("- files of this name")
+    assert told["other.txt"] == "words"
+
+
+def test_repository_within_a_repository_is_read_by_its_own_rules(tmp_path: Path) -> None:
+    for folder, ignored in ((tmp_path, "*.log"), (tmp_path / "inner", "*.tmp")):
+        folder.mkdir(exist_ok=True)
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        (folder / ".gitignore").write_text(ignored)
+        for name in (f"{folder.name}.log", f"{folder.name}.tmp", f"{folder.name}.py"):
+            (folder / name).write_text("text")
+
+    told = set(read(tmp_path)) - {".gitignore"}
+
+    outer = tmp_path.name
+    assert told == {f"{outer}.tmp", f"{outer}.py", "inner.log", "inner.py"}
+
+
+def test_repository_cannot_make_git_run_a_program(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    program = tmp_path / ".git" / "watch"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran.txt\n")
+    program.chmod(0o700)
+    config = ["config", "core.fsmonitor", str(program)]
+    subprocess.run(["git", "-C", str(tmp_path), *config], check=True)
+    (tmp_path / "a.txt").write_text("text")
+
+    assert read(tmp_path) == {"a.txt": "text"}
+    assert not (tmp_path / "ran.txt").exists()
+
+
+def test_what_is_neither_file_nor_folder_is_left_out(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    assert read(tmp_path / "pipe") == {"pipe": "- it is neither a file nor a folder"}
+
+
+def test_folder_that_cannot_be_listed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "a.txt").write_text("text")
+    listed = Path.iterdir
+
+    def refused(folder: Path) -> Iterator[Path]:
+        if folder.name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+
+    assert read(tmp_path) == {
+        "a.txt": "text",
+        "closed": "- it cannot be read: Permission denied",
+    }
 
 
 def test_missing_path_is_told(tmp_path: Path) -> None:

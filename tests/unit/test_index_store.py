@@ -15,6 +15,7 @@ from edgespec.errors import IndexFault, UsageError
 from edgespec.index import segments, store
 from edgespec.index.documents import Document
 from edgespec.index.health import mend, verify
+from edgespec.index.manifest import read_manifest
 from edgespec.index.ready import retriever, shards_of
 from edgespec.index.store import Change, Index, names
 
@@ -267,6 +268,61 @@ def test_what_a_killed_process_left_is_swept_away() -> None:
     index.add([Document("more.txt", "more")])
 
     assert not list(index.folder.glob("00009*"))
+
+
+def test_shard_of_a_killed_change_is_not_taken_for_a_later_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = notes("the first of them", "a second one")
+    retrieved("first")
+
+    def killed(self: Index, manifest: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Index, "_commit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            index.forget("second")
+    index.add([Document("new.txt", "nothing like what was there before, and longer")])
+
+    assert retrieved("like what ") == "was there before, an"
+    assert retrieved("the fir") == "st of them"
+
+
+def test_reader_finds_its_shards_though_another_process_merges_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = notes("the quick brown fox")
+    retrieved("quick")
+    before = index.manifest
+    index.add([Document("more.txt", "the lazy dog sleeps")])
+    retrieved("lazy")
+    read = iter([before])
+
+    monkeypatch.setattr(
+        "edgespec.index.store.read_manifest", lambda path: next(read, None) or read_manifest(path)
+    )
+
+    assert retrieved("the quick ") == "brown fox"
+
+
+def test_forgetting_says_when_another_program_keeps_a_file_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = notes("my secret is 4711 indeed", "harmless words")
+
+    def busy(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(errno.EACCES, "used by another process")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", busy)
+        with pytest.raises(IndexFault, match="still in use") as told:
+            index.forget("4711")
+    again = index.forget("4711")
+
+    assert "forget again" in told.value.hint
+    assert again == ()
+    assert not any(b"4711" in raw for raw in files_of(index).values())
 
 
 def test_damaged_shard_is_built_anew() -> None:
