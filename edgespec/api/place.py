@@ -3,14 +3,17 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from edgespec.api.files import Files
 from edgespec.engine.rpc.client import worker_of
 from edgespec.hardware.probe import probe
 from edgespec.hardware.types import HardwareReport
 from edgespec.plan.make import make_plan
 from edgespec.plan.sizes import sizes_of
 from edgespec.plan.types import Asked, ModelSizes, Plan, PlanRequest
+
+if TYPE_CHECKING:
+    from edgespec.api.files import Files  # numpy, for comparing vocabularies
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +27,7 @@ class Planned:
 
 
 def planned(
-    files: Files,
+    files: "Files",
     asked: Asked,
     workers: Sequence[str] = (),
     memory_bytes: int | None = None,
@@ -50,7 +53,7 @@ def planned(
     return Planned(request, plan)
 
 
-def _draft_sizes(pairs: Sequence[Files]) -> tuple[ModelSizes, ...]:
+def _draft_sizes(pairs: Sequence["Files"]) -> tuple[ModelSizes, ...]:
     return tuple(
         replace(sizes_of(pair.draft, pair.draft_id or ""), is_foreign=pair.intersection is not None)
         for pair in pairs

@@ -7,11 +7,14 @@ refused removals.
 import ctypes
 import functools
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
+from edgespec.engine.alone import import_alone
 from edgespec.engine.threads import set_wait_policy
 from edgespec.errors import EngineError
 
@@ -29,25 +32,41 @@ def lib() -> Any:
 
     Raises: `EngineError` when the package is missing, of another version, or cannot be loaded.
     """
-    set_wait_policy()
-    try:
-        import llama_cpp
-        from llama_cpp import llama_cpp as native
-    except (ImportError, OSError, RuntimeError) as error:
-        raise EngineError(
-            f"llama-cpp-python could not be loaded: {error}",
-            hint=f"pip install llama-cpp-python=={TESTED_VERSION}",
-        ) from error
-    if llama_cpp.__version__ != TESTED_VERSION:
-        # The ctypes structures must match the native ones byte for byte: no other version is safe.
-        raise EngineError(
-            f"llama-cpp-python {llama_cpp.__version__} is installed, but edgespec was tested with "
-            f"{TESTED_VERSION} only",
-            hint=f"pip install llama-cpp-python=={TESTED_VERSION}",
-        )
+    native = _modules()[0]
     native.llama_log_set(_bridge(native), ctypes.c_void_p(0))
     native.llama_backend_init()
     return native
+
+
+@functools.cache
+def _modules() -> tuple[Any, Any]:
+    """`llama_cpp.llama_cpp` and `llama_cpp._ggml`; the package's front would import jinja2 and
+    numpy too, which planning does not need: 0.15 s.
+
+    Raises: as `lib`.
+    """
+    set_wait_policy()
+    hint = f"pip install llama-cpp-python=={TESTED_VERSION}"
+    try:
+        native, ggml = import_alone("llama_cpp", ("llama_cpp", "_ggml"))
+    except (ImportError, OSError, RuntimeError) as error:
+        what = f"llama-cpp-python could not be loaded: {error}"
+        raise EngineError(what, hint=hint) from error
+    version = _version(Path(native.__file__ or "").with_name("__init__.py"))
+    if version != TESTED_VERSION:
+        # The ctypes structures must match the native ones byte for byte: no other version is safe.
+        raise EngineError(
+            f"llama-cpp-python {version} is installed, but edgespec was tested with "
+            f"{TESTED_VERSION} only",
+            hint=hint,
+        )
+    return native, ggml
+
+
+def _version(front: Path) -> str:
+    """What a package's `__init__.py` calls its version."""
+    found = re.search(r"^__version__ = ['\"](.+?)['\"]", front.read_text(encoding="utf-8"), re.M)
+    return found[1] if found else "of an unknown version"
 
 
 def error_tail() -> str:
@@ -124,8 +143,7 @@ def _bridge(native: Any) -> Any:
 def ggml() -> Any:
     """The ggml library handle, for the backend registry functions that llama_cpp leaves unbound."""
     lib()
-    from llama_cpp._ggml import libggml
-
+    libggml = _modules()[1].libggml
     pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
     sizes = ctypes.POINTER(size)
     signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {

@@ -43,15 +43,13 @@ def test_library_is_loaded_once() -> None:
 def test_other_version_is_refused_with_the_command_that_mends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import llama_cpp
-
-    monkeypatch.setattr(llama_cpp, "__version__", "0.3.99")
+    monkeypatch.setattr(binding, "TESTED_VERSION", "0.3.99")
 
     with pytest.raises(EngineError) as refusal:
-        binding.lib.__wrapped__()
+        binding._modules.__wrapped__()
 
-    assert "0.3.99" in refusal.value.message
-    assert refusal.value.hint == "pip install llama-cpp-python==0.3.36"
+    assert "0.3.36 is installed" in refusal.value.message
+    assert refusal.value.hint == "pip install llama-cpp-python==0.3.99"
 
 
 def test_missing_package_is_told_with_the_command_that_mends_it(
@@ -60,9 +58,23 @@ def test_missing_package_is_told_with_the_command_that_mends_it(
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
 
     with pytest.raises(EngineError) as refusal:
-        binding.lib.__wrapped__()
+        binding._modules.__wrapped__()
 
     assert "llama-cpp-python" in refusal.value.hint
+
+
+def test_library_comes_without_what_the_packages_front_imports() -> None:
+    script = (
+        "import sys; from edgespec.engine import binding\n"
+        "binding.lib(), binding.ggml()\n"
+        "assert not {'numpy', 'jinja2', 'llama_cpp'} & set(sys.modules), sorted(sys.modules)\n"
+        "import llama_cpp\n"
+        "assert llama_cpp.Llama and llama_cpp.llama_cpp.llama_max_devices()"
+    )
+
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+
+    assert result.returncode == 0, result.stderr
 
 
 def test_native_log_arrives_as_whole_lines(
