@@ -133,11 +133,11 @@ def _of_its_family(target: Model, catalogue: Catalogue, here: dict[str, Path]) -
     """For a file that the catalogue does not know: drafts of a model with the same tokens."""
     if target.header is None:
         return
-    digest = target.header.shape.vocab_digest
+    digest = target.header.tokens.digest()
     for id, path in here.items():
         spec = catalogue.models[id]
         try:
-            is_same = spec.kind == "model" and read_header(path).shape.vocab_digest == digest
+            is_same = spec.kind == "model" and read_header(path).tokens.digest() == digest
         except EdgespecError:
             continue  # it is judged, and its fault told, as a candidate
         if digest and is_same:

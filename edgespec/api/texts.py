@@ -8,9 +8,9 @@ from edgespec.engine.vocab import LlamaVocab
 from edgespec.errors import IndexFault, UsageError
 from edgespec.gguf.header import GgufHeader
 from edgespec.index import learned
+from edgespec.index.folders import names
 from edgespec.index.ready import retriever
 from edgespec.index.retrieve import Retriever
-from edgespec.index.store import names
 from edgespec.index.vocabulary import vocabulary_of
 
 _log = logging.getLogger(__name__)

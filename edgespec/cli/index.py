@@ -75,8 +75,9 @@ def add(shared: Shared, /, files: tuple[Path, ...], name: str, model: str | None
 @click.pass_obj
 def ls(shared: Shared, /) -> None:
     """List the indexes."""
+    from edgespec.index.folders import names
     from edgespec.index.learned import is_learning
-    from edgespec.index.store import Index, names
+    from edgespec.index.store import Index
 
     there = names()
     for name in there:
@@ -122,7 +123,8 @@ def rm(shared: Shared, /, name: str) -> None:
 @click.pass_obj
 def forget(shared: Shared, /, text: str, name: str | None) -> None:
     """Remove every document that contains TEXT from the index, to the last byte."""
-    from edgespec.index.store import Index, names
+    from edgespec.index.folders import names
+    from edgespec.index.store import Index
 
     n = 0
     for one in (name,) if name else names():
@@ -140,7 +142,8 @@ def forget(shared: Shared, /, text: str, name: str | None) -> None:
 def verify(shared: Shared, /, name: str | None, mend: bool) -> int:
     """Read every byte and compare the checksums. Exits with 1 where something is damaged."""
     from edgespec.index import health
-    from edgespec.index.store import Index, names
+    from edgespec.index.folders import names
+    from edgespec.index.store import Index
 
     wrong = 0
     for one in (name,) if name else names():

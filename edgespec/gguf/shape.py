@@ -43,8 +43,6 @@ class ModelShape:
     n_params_body: int
     """Parameters without embedding and output tables."""
     chat_template: str | None
-    vocab_digest: str
-    """Equal digests: the same tokens with the same ids; empty without a token list."""
     is_recurrent: bool
     """The whole context is one state."""
     is_hybrid: bool
@@ -89,7 +87,6 @@ def shape_of(parts: tuple[GgufPart, ...], architecture: str) -> ModelShape:
         n_params=sum(tensor.n_elements for tensor in tensors),
         n_params_body=sum(t.n_elements for t in tensors if t.name not in _TABLES),
         chat_template=keys.text("tokenizer.chat_template") or None,
-        vocab_digest=_vocab_digest(parts[0]),
         is_recurrent=architecture in RECURRENT,
         is_hybrid=architecture in HYBRID,
     )
@@ -177,8 +174,3 @@ def _quant(part: GgufPart, tensors: Sequence[GgufTensor]) -> str:
     for tensor in tensors:
         elements[tensor.type_id] += tensor.n_elements
     return TENSOR_TYPES[elements.most_common(1)[0][0]].name
-
-
-def _vocab_digest(part: GgufPart) -> str:
-    key = "tokenizer.ggml.tokens"
-    return part.digest(key) if key in part.arrays else ""

@@ -41,6 +41,10 @@ class TokenList:
         """All texts with their lengths, as they lie in the file."""
         return self.part.region(_TOKENS)
 
+    def digest(self) -> str:
+        """Equal digests: the same tokens with the same ids; empty without a token list."""
+        return self.part.digest(_TOKENS) if _TOKENS in self.part.arrays else ""
+
     def texts(self) -> list[bytes]:
         """The text of every token, in the file's spelling."""
         return self.part.texts(_TOKENS)

@@ -5,8 +5,9 @@ from datetime import datetime
 
 from edgespec.files import owned_folder
 from edgespec.index.documents import Document
+from edgespec.index.folders import index_dir
 from edgespec.index.secrets import secret_in
-from edgespec.index.store import Index, index_dir, told
+from edgespec.index.store import Index, told
 
 NAME = "learned"
 _SWITCH = "learn-on"

@@ -7,9 +7,10 @@ from pathlib import Path
 from edgespec.errors import IndexFault
 from edgespec.index import shard
 from edgespec.index.documents import Document
+from edgespec.index.folders import names
 from edgespec.index.retrieve import Retriever
 from edgespec.index.shard import Shard
-from edgespec.index.store import Index, names, told
+from edgespec.index.store import Index, told
 from edgespec.index.texts import read_texts
 
 Tokenize = Callable[[str], Sequence[int]]

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgespec import paths
 from edgespec.errors import IndexFault, UsageError
 from edgespec.files import PARTIAL, owned_folder
 from edgespec.index.documents import Document
+from edgespec.index.folders import MANIFEST, index_dir, names
 from edgespec.index.manifest import Manifest, read_manifest, write_manifest
 from edgespec.index.segments import joined, new_segment
 from edgespec.index.texts import read_texts
@@ -24,7 +24,6 @@ MOST_SEGMENTS = 6
 MOST_BYTES = 100 << 20
 """Of texts: about 25 million tokens, 200 MB of shards for each vocabulary."""
 _WAIT_S = 60.0
-_MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +33,6 @@ class Change:
     added: int
     replaced: int
     unchanged: int
-
-
-def index_dir() -> Path:
-    """The folder of all indexes."""
-    return paths.data_dir() / "index"
-
-
-def names() -> tuple[str, ...]:
-    """Of all indexes on this machine."""
-    try:
-        return tuple(sorted(f.parent.name for f in index_dir().glob(f"*/{_MANIFEST}")))
-    except OSError:
-        return ()
 
 
 class Index:
@@ -68,12 +54,12 @@ class Index:
     @property
     def exists(self) -> bool:
         """Whether anything was ever added."""
-        return (self.folder / _MANIFEST).exists()
+        return (self.folder / MANIFEST).exists()
 
     @property
     def manifest(self) -> Manifest:
         """As it is on the disk now. Raises: `IndexFault`."""
-        return read_manifest(self.folder / _MANIFEST)
+        return read_manifest(self.folder / MANIFEST)
 
     def checked(self) -> "Index":
         """Itself. Raises: `UsageError` where there is none of this name."""
@@ -172,7 +158,7 @@ class Index:
 
     def _commit(self, manifest: Manifest) -> None:
         """Make `manifest` the index, then remove what it no longer names."""
-        write_manifest(self.folder / _MANIFEST, manifest)
+        write_manifest(self.folder / MANIFEST, manifest)
         self.sweep(manifest)
 
     def sweep(self, manifest: Manifest) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from edgespec.errors import IncompatibleDraft, ModelNotFound
 from edgespec.gguf.header import GgufHeader, read_header
 from edgespec.hardware.types import HardwareReport
+from edgespec.index.folders import names
 from edgespec.models.catalogue import Catalogue, load_catalogue
 from edgespec.models.chain import drafts_named
 from edgespec.models.names import check_answers, resolve
@@ -60,7 +61,7 @@ def gather(
             _check(model, one)
         drafts, lower = named[:1], tuple(one.sizes for one in named[1:])
     sizes = tuple(one.sizes for one in drafts)
-    has_index = is_here and _has_index()
+    has_index = is_here and bool(names())
     request = PlanRequest(hardware, model.sizes, sizes, asked, has_index, lower)
     return Gathered(request, tuple(notices))
 
@@ -113,12 +114,6 @@ def _is_pair(target: _Model, draft: _Model) -> bool:
     if target.header is None or draft.header is None:
         return True  # the catalogue advises it
     return check_pair(target.header, draft.header).ok
-
-
-def _has_index() -> bool:
-    from edgespec.index.store import names  # numpy
-
-    return bool(names())
 
 
 def _check(target: _Model, draft: _Model) -> None:

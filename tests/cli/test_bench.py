@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from edgespec.bench.result import load
 from edgespec.cli.main import cli
-from edgespec.index.store import index_dir, names
+from edgespec.index.folders import index_dir, names
 from edgespec.replay.trace import read
 from tests import tinygguf
 

@@ -77,7 +77,7 @@ def test_quant_is_the_files_word_else_its_commonest_type(
 
 def test_digest_is_the_vocabularys_not_the_weights(tmp_path: Path) -> None:
     one, other, padded = (
-        read_header(path).shape.vocab_digest
+        read_header(path).tokens.digest()
         for path in (
             write_llama(tmp_path / "a.gguf"),
             write_mamba(tmp_path / "b.gguf", seed=1),

@@ -14,10 +14,11 @@ import pytest
 from edgespec.errors import IndexFault, UsageError
 from edgespec.index import segments, store
 from edgespec.index.documents import Document
+from edgespec.index.folders import names
 from edgespec.index.health import mend, verify
 from edgespec.index.manifest import read_manifest
 from edgespec.index.ready import retriever, shards_of
-from edgespec.index.store import Change, Index, names
+from edgespec.index.store import Change, Index
 
 FINGERPRINT = "ab" * 32
 WIDE = "cd" * 32
