@@ -137,9 +137,11 @@ class LoadedModel:
         *,
         template: str | None = None,
         hear: Callable[[float], None] = lambda fraction: None,
+        is_learning: bool = True,
     ) -> None:
         """Take ownership of `loaded`. `hear` is told how far a draft model's own passes are
-        measured."""
+        measured. `is_learning` False: what earlier answers taught about drafters is neither used
+        nor added to, and every answer begins anew."""
         self._loaded = loaded
         vocab = loaded.target.vocab
         has_draft = loaded.draft_session is not None
@@ -164,7 +166,7 @@ class LoadedModel:
         if drafter not in (AUTO, *usable):
             create(drafter, inputs)  # says what is missing
         drafters = built_drafters(usable, inputs, wanted=drafter)
-        kept = experience_file(loaded) if costs.is_live else None
+        kept = experience_file(loaded) if costs.is_live and is_learning else None
         self._drafting = drafting = Drafting(drafters, costs, drafter, kept)
         self._note = (drafting.note or loaded.files.note) if drafter == AUTO else ""
         self._engine = Engine(

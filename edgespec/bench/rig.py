@@ -50,7 +50,8 @@ class Rig:
             self._index = TemporaryIndex(documents, loaded.files.target, tokenize)
             loaded = replace(loaded, retriever=self._index.retriever)
         self._loaded = loaded
-        self.model = LoadedModel(loaded, AUTO, costs.live())
+        # What a person's own answers taught stays theirs, and no arm learns from another's.
+        self.model = LoadedModel(loaded, AUTO, costs.live(), is_learning=False)
         self._prompts: dict[str, Tokens] = {}
 
     @staticmethod

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import edgespec
+from edgespec import paths
+from edgespec.api.experience import Experience
+from edgespec.api.experience import read as read_experience
+from edgespec.api.types import Options
 from edgespec.bench.result import load
+from edgespec.bench.rig import Rig
 from edgespec.cli.main import cli
 from edgespec.index.folders import index_dir, names
 from edgespec.replay.trace import read
@@ -241,6 +247,22 @@ def test_bench_never_reads_the_users_own_index(gguf: str, tmp_path: Path) -> Non
     assert "cannot be built" in result.stderr
     assert "--suite index-edit" in result.stderr
     assert {f: f.read_bytes() for f in index_dir().rglob("*") if f.is_file()} == kept != {}
+
+
+def test_bench_neither_uses_nor_changes_what_the_users_answers_taught(gguf: str) -> None:
+    with edgespec.load(gguf, n_threads=1) as model:
+        model.complete("ha ha ha ha ha ha", Options(max_tokens=24))
+    (kept,) = (paths.state_dir() / "drafting").glob("*.json")
+    before = kept.read_bytes()
+
+    result = run("-t", gguf, "--suite", "chat,short", "--drafters", "suffix,auto", "-n", "8")
+    rig = Rig.load(gguf, None, 1, lambda phase, share: None)
+    begins_with = rig.model._engine.drafting._earlier
+    rig.close()
+
+    assert result.exit_code == 0, result.stderr
+    assert kept.read_bytes() == before
+    assert begins_with == Experience() != read_experience(kept)
 
 
 def test_bench_measures_prompts_in_other_languages(gguf: str) -> None:
