@@ -1,6 +1,7 @@
 """Other engines: a server and a child that play a script, and all that can be wrong with them."""
 
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 
 from edgespec.bench.engine import Ask, EngineFailed
 from edgespec.bench.peers import find, llama_python, openai_http
+from edgespec.bench.peers.child import Child
 from edgespec.bench.peers.find import PeerWish, parse
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.llama_http import LlamaHttpEngine
@@ -91,9 +93,13 @@ def inputs(tmp_path: Path, *, has_draft: bool = False) -> PeerInputs:
     return PeerInputs(file, file if has_draft else None, 512, 2, 1, lambda p: [1, 2, 3])
 
 
+def child(name: str, process: PeerProcess) -> Child:
+    return Child(name, process, Build("1"), lambda p: [1, 2, 3])
+
+
 def llama(played: Played, process: PeerProcess) -> LlamaHttpEngine:
     server = Server("llama-server:plain", played.url)
-    return LlamaHttpEngine("llama-server:plain", process, server, Build("1"), lambda p: [1, 2, 3])
+    return LlamaHttpEngine(child("llama-server:plain", process), server)
 
 
 def told(*tokens: int, n: int | None = None) -> list[dict[str, Any]]:
@@ -176,6 +182,36 @@ def test_stopped_peer_can_be_ended(process: PeerProcess) -> None:
     assert process.peak_bytes
 
 
+STARTS_A_PEER = """
+import sys, time
+from edgespec.bench.peers.process import PeerProcess
+peer = PeerProcess("peer", [sys.executable, "-c", "import time; time.sleep(600)"])
+peer.sleep()
+print(peer.child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_sleeping_peer_ends_when_its_benchmark_is_killed() -> None:
+    bench = subprocess.Popen([sys.executable, "-c", STARTS_A_PEER], stdout=subprocess.PIPE)
+    assert bench.stdout is not None
+    peer = psutil.Process(int(bench.stdout.readline()))
+
+    bench.kill()
+    bench.communicate()
+
+    assert eventually(lambda: not peer.is_running() or peer.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_peer_that_ended_well_has_no_warden_left() -> None:
+    before = set(psutil.Process().children())
+    child = PeerProcess("peer", SLEEPER, is_piped=True)
+
+    child.close()
+
+    assert set(psutil.Process().children()) <= before
+
+
 def test_peer_that_died_is_told_with_its_last_words() -> None:
     code = "import sys; print('loading'); sys.exit('error: no such tensor')"
     child = PeerProcess("peer", [sys.executable, "-c", code])
@@ -213,16 +249,16 @@ for line in sys.stdin:
 
 
 def test_child_answers_line_by_line() -> None:
-    child = PeerProcess("peer", [sys.executable, "-c", CHILD], is_piped=True)
-    llama_python.heard(child)
-    engine = llama_python.LlamaPythonEngine("peer", child, Build("1"), lambda p: [1, 2])
+    process = PeerProcess("peer", [sys.executable, "-c", CHILD], is_piped=True)
+    llama_python.heard(process)
+    engine = llama_python.LlamaPythonEngine(child("peer", process))
 
     run = engine.answer("peer", ASK)
     reading = engine.read(ASK.prompt)
     engine.close()
 
     assert run.tokens == (0, 1, 2, 3, 99)  # the last ends the answer and has no text
-    assert reading.n_tokens == 2
+    assert reading.n_tokens == 3
 
 
 def test_child_that_dies_is_a_failed_engine() -> None:
@@ -235,9 +271,9 @@ def test_child_that_dies_is_a_failed_engine() -> None:
 
 def test_child_that_never_answers_is_ended_and_told() -> None:
     code = "import sys; print('{}', flush=True); sys.stdin.readline(); sys.stdin.read()"
-    child = PeerProcess("peer", [sys.executable, "-c", code], is_piped=True)
-    llama_python.heard(child)
-    engine = llama_python.LlamaPythonEngine("peer", child, Build("1"), lambda p: [1], answer_s=0.2)
+    process = PeerProcess("peer", [sys.executable, "-c", code], is_piped=True)
+    llama_python.heard(process)
+    engine = llama_python.LlamaPythonEngine(child("peer", process), answer_s=0.2)
 
     with pytest.raises(EngineFailed, match=r"said nothing more for 0\.2 s and was ended"):
         engine.answer("peer", ASK)

@@ -1,16 +1,13 @@
 """llama.cpp's own server, whoever brings it: token ids in and out, over its `/completion`."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from edgespec.bench.energy import Energy, spent_j, unmeasured
+from edgespec.bench.energy import spent_j
 from edgespec.bench.engine import Ask, Reading, Run
-from edgespec.bench.peers.child import ChildEngine
+from edgespec.bench.peers.child import Child, ChildEngine
 from edgespec.bench.peers.http import Server
-from edgespec.bench.peers.process import PeerProcess
-from edgespec.bench.peers.types import Build
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
 from edgespec.events import Stats
@@ -21,19 +18,9 @@ class LlamaHttpEngine(ChildEngine):
 
     is_batching = True
 
-    def __init__(
-        self,
-        name: str,
-        process: PeerProcess,
-        server: Server,
-        build: Build,
-        tokens_of: Callable[[BenchPrompt], list[int]],
-        energy_j: Energy = unmeasured,
-        *,
-        remembers: bool = False,
-    ) -> None:
-        """Take ownership of `process`, which serves."""
-        super().__init__(name, process, build, tokens_of, energy_j, remembers=remembers)
+    def __init__(self, child: Child, server: Server) -> None:
+        """Take ownership of the child's process, which serves."""
+        super().__init__(child)
         self._server = server
 
     def read(self, prompt: BenchPrompt) -> Reading:

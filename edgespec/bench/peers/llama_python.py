@@ -1,14 +1,14 @@
 """llama-cpp-python's high-level class, with and without its prompt lookup, in a child process."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.resources import files
 from time import perf_counter
 from typing import Any
 
-from edgespec.bench.energy import Energy, spent_j, unmeasured
+from edgespec.bench.energy import spent_j
 from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
-from edgespec.bench.peers.child import ChildEngine
+from edgespec.bench.peers.child import Child, ChildEngine
 from edgespec.bench.peers.process import PeerProcess
 from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.bench.suite import BenchPrompt
@@ -30,18 +30,10 @@ def program(name: str) -> str:
 class LlamaPythonEngine(ChildEngine):
     """Implements `types.Peer`. One arm, named as the engine; its child has said its first line."""
 
-    def __init__(
-        self,
-        name: str,
-        process: PeerProcess,
-        build: Build,
-        tokens_of: Callable[[BenchPrompt], list[int]],
-        energy_j: Energy = unmeasured,
-        *,
-        answer_s: float = _ANSWER_S,
-    ) -> None:
-        """Take ownership of `process`; it is ended if an answer takes longer than `answer_s`."""
-        super().__init__(name, process, build, tokens_of, energy_j)
+    def __init__(self, child: Child, *, answer_s: float = _ANSWER_S) -> None:
+        """Take ownership of the child's process; it is ended if an answer takes longer than
+        `answer_s`."""
+        super().__init__(child)
         self._answer_s = answer_s
 
     def read(self, prompt: BenchPrompt) -> Reading:
@@ -101,7 +93,7 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaPythonEngine:
         process.close()
         raise
     build = Build(told["version"], features_of(told["system"]), inputs.n_threads)
-    return LlamaPythonEngine(name, process, build, inputs.tokens_of, inputs.energy_j)
+    return LlamaPythonEngine(Child.of(inputs, name, process, build))
 
 
 def send(process: PeerProcess, request: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from edgespec.bench.engine import EngineFailed
+from edgespec.bench.peers.child import Child
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.llama_http import LlamaHttpEngine
 from edgespec.bench.peers.process import PeerProcess
@@ -65,9 +66,7 @@ def start(program: Path, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     except BaseException:
         process.close()
         raise
-    return LlamaHttpEngine(
-        name, process, server, build, inputs.tokens_of, inputs.energy_j, remembers=remembers
-    )
+    return LlamaHttpEngine(Child.of(inputs, name, process, build, remembers=remembers), server)
 
 
 def arguments(way: str, inputs: PeerInputs, port: int) -> list[str]:

@@ -13,6 +13,7 @@ import psutil
 
 from edgespec.bench.engine import EngineFailed
 from edgespec.bench.memory import high_water_bytes
+from edgespec.bench.peers.warden import Warden
 
 _END_S = 5.0
 _POLL_S = 0.05
@@ -39,6 +40,7 @@ class PeerProcess:
         except OSError as error:
             self._log.close()
             raise EngineFailed(f"{name} could not be started: {error}") from error
+        self._warden = Warden(self.child.pid)
         self._seen = psutil.Process(self.child.pid)
         self._peak_bytes: int | None = None
 
@@ -116,6 +118,7 @@ class PeerProcess:
             except subprocess.TimeoutExpired:
                 self.child.kill()
                 self.child.wait()
+        self._warden.dismiss()
         for pipe in (self.child.stdin, self.child.stdout):
             if pipe is not None:
                 pipe.close()

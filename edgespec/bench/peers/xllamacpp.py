@@ -2,6 +2,7 @@
 
 import json
 
+from edgespec.bench.peers.child import Child
 from edgespec.bench.peers.http import Server
 from edgespec.bench.peers.llama_http import LlamaHttpEngine
 from edgespec.bench.peers.llama_python import LOAD_S, heard, program
@@ -45,6 +46,4 @@ def start(python: str, way: str, inputs: PeerInputs) -> LlamaHttpEngine:
     remembers = way in REMEMBERING
     note = REMEMBERS if remembers else ""
     build = Build(told["version"], features_of(told["system"]), inputs.n_threads, note)
-    return LlamaHttpEngine(
-        name, process, server, build, inputs.tokens_of, inputs.energy_j, remembers=remembers
-    )
+    return LlamaHttpEngine(Child.of(inputs, name, process, build, remembers=remembers), server)
