@@ -43,9 +43,10 @@ def index(ctx: click.Context) -> None:
 def add(shared: Shared, /, files: tuple[Path, ...], name: str, model: str | None) -> None:
     """Add files and folders; what was added before is only read again."""
     from edgespec.index.documents import Document, LeftOut, documents
-    from edgespec.index.store import Index
+    from edgespec.index.store import Index, check_size
 
     screen = shared.screen
+    n_chars = 0
     taken: list[Document] = []
     left_out: list[LeftOut] = []
     for found in documents(list(files)):
@@ -53,6 +54,8 @@ def add(shared: Shared, /, files: tuple[Path, ...], name: str, model: str | None
             left_out.append(found)
         else:
             taken.append(found)
+            n_chars += len(found.text)
+            check_size(n_chars)  # of bytes there are as many, or more
             screen.status(f"reading {found.path}")
     for skipped in left_out[:_SHOWN]:
         screen.note(f"left out {skipped.path}: {skipped.reason}")
@@ -121,17 +124,25 @@ def rm(shared: Shared, /, name: str) -> None:
 @click.option("--name", help="Only in this index. Default: in all.")
 @log_flags
 @click.pass_obj
-def forget(shared: Shared, /, text: str, name: str | None) -> None:
+def forget(shared: Shared, /, text: str, name: str | None) -> int:
     """Remove every document that contains TEXT from the index, to the last byte."""
+    from edgespec.errors import IndexFault
     from edgespec.index.folders import names
     from edgespec.index.store import Index
 
+    screen = shared.screen
     n = 0
+    is_held = False
     for one in (name,) if name else names():
-        for path in Index(one).checked().forget(text):
-            shared.screen.line(f"forgot {path}")
-            n += 1
-    shared.screen.note(f"{n:,} document{'s' if n != 1 else ''} forgotten")
+        try:
+            for path in Index(one).checked().forget(text):
+                screen.line(f"forgot {path}")
+                n += 1
+        except IndexFault as fault:  # the others must not keep it for that
+            is_held = True
+            screen.error(f"the index {one!r} may still hold it: {fault.message}", fault.hint)
+    screen.note(f"{n:,} document{'s' if n != 1 else ''} forgotten")
+    return 1 if is_held else 0
 
 
 @index.command()
@@ -195,9 +206,13 @@ def bench(shared: Shared, /, tokens: int) -> None:
 
 
 def _summary(opened: "Index") -> str:
+    from edgespec.errors import IndexFault
     from edgespec.sizes import gigabytes
 
-    manifest = opened.manifest
+    try:
+        manifest = opened.manifest
+    except IndexFault as fault:
+        return fault.message
     n = manifest.n_documents
     return (
         f"{n:,} document{'s' if n != 1 else ''}, {gigabytes(manifest.n_bytes)} of text,"

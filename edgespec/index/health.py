@@ -11,8 +11,12 @@ from edgespec.index.texts import read_texts
 
 def verify(index: Index) -> list[str]:
     """What is wrong with an index, a sentence each. Reads everything, changes nothing."""
+    try:
+        segments = index.manifest.segments
+    except IndexFault as fault:
+        return [fault.message]
     found = []
-    for segment in index.manifest.segments:
+    for segment in segments:
         try:
             read = [(d.path, d.sha256) for d in read_texts(index.folder / segment.texts)]
             if read != [(entry.path, entry.sha256) for entry in segment.entries]:

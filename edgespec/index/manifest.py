@@ -77,7 +77,8 @@ def read_manifest(path: Path) -> Manifest:
         return Manifest()
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise IndexFault(
-            f"{path} is damaged: {error}", hint="edgespec index rm NAME removes the index"
+            f"{path} is damaged: {error}",
+            hint=f"edgespec index rm {path.parent.name} removes the index",
         ) from error
 
 

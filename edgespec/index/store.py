@@ -35,6 +35,16 @@ class Change:
     unchanged: int
 
 
+def check_size(n_bytes: int) -> None:
+    """Raises: `UsageError` where one index would have to hold so much text, or more."""
+    if n_bytes > MOST_BYTES:
+        raise UsageError(
+            f"the index would hold {n_bytes / 1e6:,.0f} MB of text or more, of at most"
+            f" {MOST_BYTES / 1e6:,.0f}",
+            hint="add less, or spread it over several indexes with --name",
+        )
+
+
 class Index:
     """A named index. Every change holds a lock; readers need none, since files never change."""
 
@@ -84,12 +94,7 @@ class Index:
             kept = self._with(self._without(manifest, gone), fresh)
             while drops_oldest and kept.n_bytes > MOST_BYTES and len(kept.segments) > 1:
                 kept = Manifest(kept.segments[1:], kept.next_number)
-            if kept.n_bytes > MOST_BYTES:
-                raise UsageError(
-                    f"the index would hold {kept.n_bytes / 1e6:,.0f} MB of text, more than"
-                    f" {MOST_BYTES / 1e6:,.0f}",
-                    hint="add less, or spread it over several indexes with --name",
-                )
+            check_size(kept.n_bytes)
             self._commit(self._merged(kept))
         return Change(len(fresh) - len(gone), len(gone), len(documents) - len(fresh))
 

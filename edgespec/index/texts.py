@@ -41,5 +41,5 @@ def read_texts(path: Path) -> Iterator[Document]:
     except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError) as error:
         raise IndexFault(
             f"{path.name} is damaged: {error}",
-            hint="edgespec index rm NAME removes the index; add the files again",
+            hint=f"edgespec index rm {path.parent.name} removes the index; add the files again",
         ) from error

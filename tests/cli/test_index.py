@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from edgespec.cli.main import cli
+from edgespec.cli.render import Screen
 from edgespec.index.learned import learn
 from edgespec.index.store import Index
 from tests import tinygguf
@@ -100,6 +101,60 @@ def test_forget_names_what_is_gone(texts: Path) -> None:
 
     assert result.stdout == f"forgot {texts / 'fox.txt'}\n"
     assert Index("default").manifest.n_documents == 1
+
+
+@pytest.fixture
+def damaged(texts: Path) -> Index:
+    """An index before another by name, whose list of documents is no list."""
+    run("add", str(texts), "--name", "a")
+    run("add", str(texts), "--name", "b")
+    index = Index("a")
+    (index.folder / "manifest.json").write_text("{")
+    return index
+
+
+def test_forget_goes_on_behind_a_damaged_index_and_fails(damaged: Index) -> None:
+    result = run("forget", "lazy dog")
+
+    assert result.exit_code == 1
+    assert "forgot" in result.stdout
+    assert Index("b").manifest.n_documents == 1
+    assert "index 'a' may still hold it" in result.stderr
+    assert "edgespec index rm a" in result.stderr
+
+
+def test_list_shows_a_damaged_index_among_others(damaged: Index) -> None:
+    result = run("ls")
+
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0, result.stderr
+    assert lines[0].startswith("a ")
+    assert "is damaged" in lines[0]
+    assert lines[1].startswith("b                2 documents")
+
+
+def test_verify_tells_of_every_index(damaged: Index) -> None:
+    (texts,) = Index("b").folder.glob("*.texts")
+    texts.write_bytes(texts.read_bytes()[:-9])
+
+    result = run("verify")
+
+    assert result.exit_code == 1
+    assert [line[:2] for line in result.stdout.splitlines()] == ["a:", "b:"]
+
+
+def test_more_text_than_an_index_holds_is_refused_before_all_is_read(
+    texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgespec.index.store.MOST_BYTES", 50)
+    read = []
+    monkeypatch.setattr(Screen, "status", lambda self, text: read.append(text))
+
+    result = run("add", str(texts / "fox.txt"), str(texts / "code.py"))
+
+    assert result.exit_code == 2
+    assert "MB of text or more, of at most" in result.stderr
+    assert read == [f"reading {texts / 'fox.txt'}"]
 
 
 def test_remove_deletes_the_index_and_no_file_of_yours(texts: Path) -> None:

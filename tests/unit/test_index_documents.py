@@ -194,6 +194,25 @@ def test_missing_path_is_told(tmp_path: Path) -> None:
         ("eyJhbGciOiJIUzI1NiIsI.eyJzdWIiOiIxMjM0NTY3.SflKxwRJSMeKKF2QT4fw", "a token"),
         ('password = "hunter2hunter2"', "a password"),
         ("API_KEY: '0123456789abcdef'", "a password"),
+        ('DB_PASSWORD = "hunter2hunter2"', "a password"),
+        ("define('DB_PASSWORD', 'hunter2hunter2');", "a password"),
+        ('{"client_secret": "0123456789abcdef"}', "a password"),
+        ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "a password"),
+        ("export GITHUB_TOKEN=0123456789abcdef01234567", "a password"),
+        ("smtp:\n  password: hunter2hunter2\n", "a password"),
+        ("Authorization: Bearer 0123456789abcdef0123456789", "a password"),
+        ("postgres://anna:hunter2hunter2@db.example.org/shop", "a password"),
+        ("PuTTY-User-Key-File-3: ssh-ed25519", "a private key"),
+        ("AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ", "a private key"),
+        ("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo", "a private key"),
+        ("stripe sk_live_0123456789abcdefghijklmn", "an access token"),
+        ("https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXX", "an access token"),
+        ("bot 123456789:AAE0123456789abcdefghijklmnopqrstuv", "an access token"),
+        ("GOCSPX-0123456789abcdefghijklmnopqr", "an access token"),
+        (
+            "SG.0123456789abcdefghijkl.0123456789abcdefghijklmnopqrstuvwxyz0123456",
+            "an access token",
+        ),
     ],
 )
 def test_secret_is_seen(text: str, kind: str, tmp_path: Path) -> None:
@@ -212,13 +231,47 @@ def test_secret_is_seen(text: str, kind: str, tmp_path: Path) -> None:
         'api_key = os.environ["API_KEY"]',
         "the secret: 'patience and practice'",
         "def test_token(token: str) -> None: ...",
+        "token = tokenizer.next_token_of(text_2)",
+        "self.password = password_from_1st_prompt(user)",
+        "password: str | None = None",
+        "max_tokens: 4096, token_count=1234567890123",
+        "secret_name = secrets.name_of_file_2(path)",
+        "https://user@example.org/path and postgres://localhost:5432/shop",
+        "sk-learn and ask-me-anything-about-this-topic are words",
+        "Authorization: Bearer <token>",
+        "password: ${DB_PASSWORD_OF_2024}",
+        "PASSWORD=$(cat /run/secrets/db1)",
+        "sha256: 0123456789abcdef0123456789abcdef",
+        "the token: abcdefghijklmnopqrstuvwxyz",
     ],
 )
 def test_ordinary_code_is_no_secret(text: str) -> None:
     assert secret_in(text) is None
 
 
-@pytest.mark.parametrize("name", [".env", ".env.local", "id_rsa", "server.pem", ".npmrc"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env",
+        ".env.local",
+        "prod.env",
+        "id_rsa",
+        "server.pem",
+        ".npmrc",
+        ".dockercfg",
+        "a.ppk",
+        ".vault_pass",
+        "client_secret_1.json",
+        "service-account-key.json",
+        ".s3cfg",
+        ".boto",
+        ".my.cnf",
+        "kubeconfig",
+        ".bash_history",
+        "passwords.csv",
+        "a.ovpn",
+    ],
+)
 def test_names_that_hold_secrets_are_left_out(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("text")
 

@@ -228,7 +228,7 @@ def test_cap_refuses_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MOST_BYTES", 100)
     index = notes("a" * 60)
 
-    with pytest.raises(UsageError, match="more than"):
+    with pytest.raises(UsageError, match="of at most"):
         index.add([Document("big.txt", "b" * 60)])
 
     assert index.manifest.n_documents == 1
