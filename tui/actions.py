@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING
 from textual import work
 from textual.screen import Screen
 
-from edgespec.chat.controller import ChatController, Turn
-from edgespec.chat.shelf import ModelChange
-from edgespec.chat.trouble import Failure, WayKind
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
-from .feed import Feed
 from .glyphs import Glyphs
-from .lines import error_words
 from .log import ChatLog
 from .prompt import Prompt
 from .recent import Logged
-from .shelf import Models
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
     from edgespec.chat.commands import Command
+    from edgespec.chat.controller import ChatController, Turn
+    from edgespec.chat.shelf import ModelChange
+    from edgespec.chat.trouble import Failure, WayKind
 
+    from .feed import Feed
+    from .shelf import Models
     from .turn import TurnView
 
 INTERRUPTED = 130
@@ -38,17 +37,17 @@ UNDO_S = 5.0
 class ChatActions(Screen[None]):
     """The actions; the parts they act on are the chat screen's."""
 
-    chat: ChatController
+    chat: "ChatController"
     glyphs: Glyphs
-    models: Models
+    models: "Models"
     log_view: ChatLog
-    feed: Feed
+    feed: "Feed"
     prompt: Prompt
-    editing: Turn | None = None
+    editing: "Turn | None" = None
     """The turn whose message is being written anew."""
     shows_tokens = False
     _interrupted_s = 0.0
-    _n_copied: tuple[Turn | None, int] = (None, 0)
+    _n_copied: "tuple[Turn | None, int]" = (None, 0)
 
     # For the chat screen to fill
 
@@ -64,13 +63,19 @@ class ChatActions(Screen[None]):
         """Do what a command says."""
         raise NotImplementedError
 
-    def last_answer(self) -> Turn | None:
+    def last_answer(self) -> "Turn | None":
         """The turn that was answered last."""
         raise NotImplementedError
 
     def tell(self, words: str) -> None:
         """Show a line above the prompt until something is typed."""
         raise NotImplementedError
+
+    async def add_error(self, error: EdgespecError) -> None:
+        """Say in the log what went wrong, and the next step."""
+        from .lines import error_words
+
+        await self.log_view.add_notice(error_words(error), is_error=True)
 
     # Stopping and leaving
 
@@ -189,16 +194,16 @@ class ChatActions(Screen[None]):
         change = await self.app.push_screen_wait(screen)
         await self._switch(change)
 
-    async def _switch(self, change: ModelChange | None) -> None:
+    async def _switch(self, change: "ModelChange | None") -> None:
         if change is not None:
             try:
                 self.models.switch(self.chat, change)
             except EdgespecError as error:
-                await self.log_view.add_notice(error_words(error), is_error=True)
+                await self.add_error(error)
         await self.show_turns()
 
     @work(exclusive=True, group="failed")
-    async def show_failure(self, failure: Failure) -> None:
+    async def show_failure(self, failure: "Failure") -> None:
         """Say what failed, and go on as a person says."""
         from .failed import FailedScreen, is_way
 
@@ -210,11 +215,11 @@ class ChatActions(Screen[None]):
         elif (way := is_way(kind, failure)) is not None:
             await self._go_on(failure, way)
 
-    async def _go_on(self, failure: Failure, way: WayKind) -> None:
+    async def _go_on(self, failure: "Failure", way: "WayKind") -> None:
         try:
             self.chat.trouble.take(way)
         except EdgespecError as error:
-            await self.log_view.add_notice(error_words(error), is_error=True)
+            await self.add_error(error)
             return
         if failure.turn is not None and self.prompt.text == failure.turn.prompt:
             self.prompt.text = ""  # it was given back, and is sent again
@@ -281,7 +286,7 @@ class ChatActions(Screen[None]):
             with self.app.suspend():
                 text = await asyncio.to_thread(edited, self.prompt.text, dict(os.environ))
         except EdgespecError as error:
-            await self.log_view.add_notice(error_words(error), is_error=True)
+            await self.add_error(error)
             return
         except NotImplementedError:  # Textual: not on this platform, or without a terminal
             self.notify("no editor can be opened on this terminal", timeout=3)
@@ -353,7 +358,7 @@ class ChatActions(Screen[None]):
         told = view.step_token(by)
         self.tell(told or "F6 shows the tokens first; saved turns do not know theirs")
 
-    def _select(self, turn: Turn | None) -> None:
+    def _select(self, turn: "Turn | None") -> None:
         view = next((view for view in self.log_view.views if view.turn is turn), None)
         (view or self.prompt).focus()
 

@@ -7,23 +7,30 @@ import signal
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import App, SystemCommand
+from textual.events import Event, InputEvent, Paste
 from textual.screen import Screen
 
-from edgespec.chat.controller import ChatController
-from edgespec.chat.workers import OpenModel
-
+from .actions import INTERRUPTED
 from .glyphs import ASCII, UNICODE, wants_ascii
 from .guardian import guarded_terminal
-from .palette import entries
 from .recent import Recent
 from .screen import ChatScreen
-from .shelf import Models
 from .start import settle
 from .terminal import learn_alt_enter, never_fail_to_encode, no_color, tolerant_driver
 from .themes import add_themes, first_theme, remember
+
+if TYPE_CHECKING:  # the chat's first paint waits for neither
+    from edgespec.chat.controller import ChatController
+    from edgespec.chat.workers import OpenModel
+
+    from .shelf import Models
+
+    OpenChat = Callable[[], tuple[ChatController, OpenModel | None]]
+    """Makes a chat, and what loads its first model."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,31 +48,47 @@ class EdgespecApp(App[int]):
 
     def __init__(
         self,
-        chat: ChatController,
+        chat: "ChatController | None" = None,
         *,
-        models: Models | None = None,
-        open_model: OpenModel | None = None,
+        models: "Models | None" = None,
+        open_model: "OpenModel | None" = None,
+        open_chat: "OpenChat | None" = None,
         can_color: bool = True,
         is_ascii: bool = False,
     ) -> None:
-        """`open_model` loads the first model, as soon as the first frame is shown."""
+        """`open_model` loads the first model, as soon as the first frame is shown.
+
+        `open_chat` makes the chat then, where there is none yet: what is typed meanwhile waits.
+        If it raises, the app leaves, and `refusal` says why.
+        """
+        assert (chat is None) != (open_chat is None), (chat, open_chat)
         with no_color(not can_color):
             # With ANSI colours Textual's filter removes them all, else it leaves greys.
             super().__init__(driver_class=tolerant_driver(), ansi_color=None if can_color else True)
         self.chat = chat
-        self.models = models or Models()
+        self.refusal: Exception | None = None
         self.recent_log = Recent()
-        self._open_model = open_model
+        self._models = models
+        self._open_model, self._open_chat = open_model, open_chat
+        self._early: list[Event] = []
+        """What was typed before there was a chat."""
         self._is_ascii = is_ascii
         add_themes(self)
         self.theme = first_theme(os.environ, self.available_themes)
 
     def get_default_screen(self) -> Screen[None]:
         """The chat: an empty screen below it would be laid out and painted first."""
-        screen = ChatScreen(self.chat, ASCII if self._is_ascii else UNICODE, self.models)
+        screen = ChatScreen(ASCII if self._is_ascii else UNICODE)
         screen.set_class(self._is_ascii, "-ascii")
         screen.when_shown = self._begin
+        if self.chat is not None:
+            self._hold(screen, self.chat)
         return screen
+
+    def _hold(self, screen: ChatScreen, chat: "ChatController") -> None:
+        from .shelf import Models
+
+        screen.hold(chat, Models() if self._models is None else self._models)
 
     def on_mount(self) -> None:
         """Leave in order when the system asks."""
@@ -75,14 +98,43 @@ class EdgespecApp(App[int]):
         for name, code in _SIGNALS.items():
             self._listen(name, partial(self.exit, code, code))
 
-    def _begin(self) -> None:
-        # Only now: a load imports what would share the interpreter with the first frame.
+    async def _begin(self) -> None:
+        # Only now: what is imported here would hold the first frame up.
+        screen = self.screen_stack[0]
+        assert isinstance(screen, ChatScreen)
+        if self._open_chat is not None:
+            try:
+                self.chat, self._open_model = self._open_chat()
+            except Exception as error:  # for who opens it to tell
+                self.refusal = error
+                self.exit()
+                return
+            self._models = _choice(self.chat, self._open_model)
+            self._hold(screen, self.chat)
+            await screen.open()
+            self.call_later(self._catch_up)
         settle()
-        if self._open_model is not None:
+        if self.chat is not None and self._open_model is not None:
             self.chat.load(self._open_model)
 
+    async def on_event(self, event: Event) -> None:
+        """Keep what a person does until there is a chat that it can be done to."""
+        if self._open_chat is not None and isinstance(event, InputEvent | Paste):
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
+    async def _catch_up(self) -> None:
+        self._open_chat = None
+        for event in self._early:
+            await self.on_event(event)
+        self._early.clear()
+
     async def _interrupt(self) -> None:
-        await self.screen_stack[0].run_action("interrupt")
+        if self.chat is None:
+            self.exit(INTERRUPTED, INTERRUPTED)
+        else:
+            await self.screen_stack[0].run_action("interrupt")
 
     def on_unmount(self) -> None:
         """Hear the log no longer."""
@@ -90,6 +142,8 @@ class EdgespecApp(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """What Ctrl+P lists."""
+        from .palette import entries
+
         yield from entries(screen)
         yield from (
             entry for entry in super().get_system_commands(screen) if entry.title in _OWN_ENTRIES
@@ -115,24 +169,26 @@ class EdgespecApp(App[int]):
 
 
 def run_chat(
-    chat: ChatController,
+    chat: "ChatController | None" = None,
     *,
-    open_model: OpenModel | None = None,
+    open_model: "OpenModel | None" = None,
+    open_chat: "OpenChat | None" = None,
     can_color: bool = True,
     is_ascii: bool | None = None,
 ) -> int:
     """Show a chat until it is left, free what it holds, and return the exit code.
 
-    A chat without `open_model` for which nothing is being loaded begins with the choice of a
-    model. `is_ascii` None: as the terminal's encoding says.
+    A chat without a model for which nothing is being loaded begins with the choice of one.
+    `open_chat` makes the chat with the first frame on the screen; what it raises is raised here,
+    with the terminal as it was. `is_ascii` None: as the terminal's encoding says.
     """
     never_fail_to_encode()
     learn_alt_enter()
-    models = Models(must_choose=open_model is None and chat.state == "BOOT")
     app = EdgespecApp(
         chat,
-        models=models,
+        models=_choice(chat, open_model) if chat is not None else None,
         open_model=open_model,
+        open_chat=open_chat,
         can_color=can_color,
         is_ascii=wants_ascii() if is_ascii is None else is_ascii,
     )
@@ -140,7 +196,16 @@ def run_chat(
         with guarded_terminal():
             code = app.run()
     finally:
-        chat.close()
-    if chat.load_error is not None and not code:
-        return chat.load_error.exit_code
+        if app.chat is not None:
+            app.chat.close()
+    if app.refusal is not None:
+        raise app.refusal
+    if app.chat is not None and app.chat.load_error is not None and not code:
+        return app.chat.load_error.exit_code
     return app.return_code or code or 0
+
+
+def _choice(chat: "ChatController", open_model: "OpenModel | None") -> "Models":
+    from .shelf import Models
+
+    return Models(must_choose=open_model is None and chat.state == "BOOT")

@@ -11,11 +11,11 @@ from textual.reactive import Reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
-from edgespec.chat.controller import Turn
-
 from .glyphs import Glyphs
 
 if TYPE_CHECKING:
+    from edgespec.chat.controller import Turn
+
     from .turn import TurnView
 
 MAX_TURNS = 40
@@ -49,7 +49,7 @@ class ChatLog(VerticalScroll):
         self.anchor()
 
     @property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> "list[Turn]":
         """Everything shown, with or without a view."""
         return [*self._earlier, *(view.turn for view in self.views)]
 
@@ -59,7 +59,7 @@ class ChatLog(VerticalScroll):
         turns = (child for child in self.children if child.has_class("turn"))
         return [cast("TurnView", turn) for turn in turns]
 
-    async def add_turn(self, turn: Turn) -> "TurnView":
+    async def add_turn(self, turn: "Turn") -> "TurnView":
         """Show a new turn at the end, whatever a person looked at before."""
         view = self._new_view(turn)
         await self.mount(view)
@@ -67,7 +67,7 @@ class ChatLog(VerticalScroll):
         self.anchor()
         return view
 
-    async def show(self, turns: Sequence[Turn]) -> None:
+    async def show(self, turns: "Sequence[Turn]") -> None:
         """Show another conversation in place of this one."""
         await self.clear()
         self._earlier = list(turns[:-TURNS_AT_ONCE])
@@ -132,7 +132,7 @@ class ChatLog(VerticalScroll):
         grown = self.virtual_size.height - before_y
         self.scroll_to(y=self.scroll_y + grown, animate=False, force=True)
 
-    def _new_view(self, turn: Turn) -> "TurnView":
+    def _new_view(self, turn: "Turn") -> "TurnView":
         from .turn import TurnView  # late: a new chat's first paint shows none
 
         view = TurnView(turn, self._glyphs)

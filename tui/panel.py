@@ -1,7 +1,6 @@
 """The side panel of wide terminals: acceptance by place, speeds, times of the last answer."""
 
 from textual.content import Content
-from textual.widgets import Static
 
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.chat.turns import ratio
@@ -19,14 +18,13 @@ CURVE_WIDTH = 20
 RESTING = "resting: no draft promised more than a plain step; F5 drafts at every step"
 
 
-class SpecPanel(Static):
+class SpecPanel:
     """What drafting gives, in figures that can be added up."""
 
     def __init__(self, chat: ChatController, glyphs: Glyphs, pulse: Live) -> None:
-        super().__init__(id="panel")
         self._chat, self._glyphs, self._pulse = chat, glyphs, pulse
 
-    def render(self) -> Content:
+    def draw(self, width: int, height: int) -> Content:
         """A column of lines."""
         turn = next((t for t in reversed(self._chat.turns) if t.stats.passes), None)
         head = Content.assemble(

@@ -5,7 +5,7 @@ Owns no conversation: `ChatController` does. What the keys do is in `actions`.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -13,28 +13,26 @@ from typing import TYPE_CHECKING
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from edgespec.chat.controller import ChatController, Turn
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
 from . import keys
 from .actions import ChatActions
-from .feed import Feed
+from .chrome import Chrome
 from .glyphs import Glyphs
-from .lines import error_words
 from .log import ChatLog
 from .pace import Pace
-from .panel import SpecPanel
 from .prompt import Prompt
-from .shelf import Models
-from .strip import HeaderBar, SpecStrip
 
 if TYPE_CHECKING:  # what is imported late, the chat's first paint does not wait for
     from edgespec.chat.commands import Command, Outcome
+    from edgespec.chat.controller import ChatController, Turn
 
+    from .shelf import Models
     from .turn import TurnView
 
 MANY = 5
@@ -60,31 +58,45 @@ def _import_the_rest() -> None:
 
 
 class ChatScreen(ChatActions):
-    """One conversation."""
+    """One conversation; without one, until `hold`, only what stands around it."""
 
     HORIZONTAL_BREAKPOINTS = keys.WIDTHS
     VERTICAL_BREAKPOINTS = keys.HEIGHTS
     BINDINGS = keys.bindings("chat")
 
-    def __init__(self, chat: ChatController, glyphs: Glyphs, models: Models) -> None:
+    def __init__(self, glyphs: Glyphs) -> None:
         super().__init__()
-        self.chat, self.glyphs, self.models = chat, glyphs, models
+        self.glyphs = glyphs
         self.log_view = ChatLog(glyphs)
         self.log_view.decorate = self.decorate
-        self.feed = Feed(chat, self.log_view)
         self.prompt = Prompt()
-        self._header = HeaderBar(chat, glyphs, models)
-        self._panel = SpecPanel(chat, glyphs, self.feed.pulse)
-        self._strip = SpecStrip(chat, glyphs, self.feed.pulse)
+        self.prompt.border_subtitle = "BOOT"
+        self._header = Chrome(Content.styled(" edgespec", "bold"), id="header")
+        self._panel = Chrome(Content.styled("SPECULATIVE", "bold"), id="panel")
+        self._strip = Chrome(Content(" starting"), id="strip")
         self._commands = Static(markup=False, id="commands")
         self._has_work = asyncio.Event()
         self._figures_s = 0.0
         self._state = ""
         self._told_error: EdgespecError | None = None
-        self.when_shown: Callable[[], None] = lambda: None
+        self._is_held = self._is_open = False
+        self.when_shown: Callable[[], Awaitable[None]] = self.open
         """Called once, after the first frame."""
         self.flush_costs_s: list[float] = []
         """CPU seconds of each drawing during the last answer."""
+
+    def hold(self, chat: "ChatController", models: "Models") -> None:
+        """Take the conversation; `open` shows it."""
+        from .feed import Feed
+        from .panel import SpecPanel
+        from .strip import HeaderBar, SpecStrip
+
+        self.chat, self.models, self._is_held = chat, models, True
+        self.feed = Feed(chat, self.log_view)
+        self._header.drawer = HeaderBar(chat, self.glyphs, models)
+        self._panel.drawer = SpecPanel(chat, self.glyphs, self.feed.pulse)
+        self._strip.drawer = SpecStrip(chat, self.glyphs, self.feed.pulse)
+        self.prompt.earlier = chat.chats.prompts
 
     def compose(self) -> ComposeResult:
         """The whole screen, and a line for terminals too small for it."""
@@ -102,17 +114,26 @@ class ChatScreen(ChatActions):
     async def on_mount(self) -> None:
         """Typing may begin at once; a chat that was opened is there already."""
         self._commands.display = False
-        self.prompt.earlier = self.chat.chats.prompts
         self.prompt.focus()
+        if self._is_held:
+            await self.open()
+        self.call_after_refresh(self._show_first)
+
+    async def open(self) -> None:
+        """Show the conversation, once."""
+        if self._is_open or not self._is_held:
+            return
+        self._is_open = True
         await self.show_turns()
         if typed := self.chat.chats.jotted():
             self.give_back(typed)
             self.notify("back in the prompt: what was not sent the last time", timeout=6)
         self._draw_updates()
-        self.call_after_refresh(self._show_first)
 
-    def _show_first(self) -> None:
-        self.when_shown()
+    async def _show_first(self) -> None:
+        await self.when_shown()
+        if not self._is_open:
+            return  # there is none: the app leaves
         if self.models.must_choose:
             self.action_models()
         self.wake()
@@ -120,7 +141,8 @@ class ChatScreen(ChatActions):
 
     def on_unmount(self) -> None:
         """What is not sent now comes back at the next start."""
-        self.chat.chats.jot(self.prompt.text)
+        if self._is_open:
+            self.chat.chats.jot(self.prompt.text)
 
     def on_resize(self, event: Resize) -> None:
         """The chrome's lines are made for a width; a prompt that was hidden has lost the focus."""
@@ -183,6 +205,8 @@ class ChatScreen(ChatActions):
 
     def refresh_chrome(self) -> None:
         """Draw everything around the conversation again."""
+        if not self._is_held:
+            return
         self._state = self.chat.state
         for widget in (self._header, self._panel, self._strip):
             widget.refresh()
@@ -272,7 +296,7 @@ class ChatScreen(ChatActions):
         try:
             outcome = run(self.chat, command)
         except EdgespecError as error:
-            await self.log_view.add_notice(error_words(error), is_error=True)
+            await self.add_error(error)
             return
         await self._follow(outcome)
         self.refresh_chrome()
@@ -325,7 +349,7 @@ class ChatScreen(ChatActions):
         try:
             self.chat.choose(kind)
         except EdgespecError as error:
-            await self.log_view.add_notice(error_words(error), is_error=True)
+            await self.add_error(error)
             return
         await self.show_turns()
         self.wake()
@@ -335,6 +359,6 @@ class ChatScreen(ChatActions):
         self._commands.update(f" {clean(words)}")
         self._commands.display = bool(words)
 
-    def last_answer(self) -> Turn | None:
+    def last_answer(self) -> "Turn | None":
         """The turn that was answered last."""
         return next((turn for turn in reversed(self.chat.turns) if turn.text), None)

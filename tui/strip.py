@@ -1,7 +1,6 @@
 """The header line and the two live lines above the prompt."""
 
 from textual.content import Content
-from textual.widgets import Static
 
 from edgespec.chat.controller import ChatController
 
@@ -14,51 +13,50 @@ WITH_PLACES = 84
 """Columns from which the strip has room for the acceptance by place."""
 
 
-class HeaderBar(Static):
+class HeaderBar:
     """Models, context, backend."""
 
     def __init__(self, chat: ChatController, glyphs: Glyphs, models: Models) -> None:
-        super().__init__(id="header")
         self._chat, self._glyphs, self._models = chat, glyphs, models
 
-    def render(self) -> Content:
+    def draw(self, width: int, height: int) -> Content:
         """One line as wide as the terminal."""
         fetched = self._models.fraction
-        return lines.header(self._chat, self.size.width, self._glyphs, fetched=fetched)
+        return lines.header(self._chat, width, self._glyphs, fetched=fetched)
 
 
-class SpecStrip(Static):
+class SpecStrip:
     """What the drafter and the engine are doing now."""
 
     def __init__(self, chat: ChatController, glyphs: Glyphs, pulse: Live) -> None:
-        super().__init__(id="strip")
         self._chat, self._glyphs, self._pulse = chat, glyphs, pulse
 
-    def render(self) -> Content:
+    def draw(self, width: int, height: int) -> Content:
         """Two lines as wide as the terminal; one where the side panel shows the rest."""
         chat, glyphs, doing = self._chat, self._glyphs, self._doing()
         turn = next((t for t in reversed(chat.turns) if t.stats.passes), None)
         draft = lines.draft_words(chat, is_resting=self._pulse.is_resting)
-        if turn is None and self.size.height == 1:
-            return self._rows((doing, draft))
+        if turn is None and height == 1:
+            return self._rows(width, (doing, draft))
         if turn is None:
-            return self._rows((draft, Content("")), (doing, Content("")))
+            return self._rows(width, (draft, Content("")), (doing, Content("")))
         stats = turn.stats
         speed = lines.speed(stats, glyphs)
-        accepted = lines.acceptance(stats, with_places=self.size.width >= WITH_PLACES)
-        if self.size.height == 1:
-            return self._rows((doing if doing.plain else speed, draft))
+        accepted = lines.acceptance(stats, with_places=width >= WITH_PLACES)
+        if height == 1:
+            return self._rows(width, (doing if doing.plain else speed, draft))
         per_round = stats.mean_acceptance_length
         right = f"{per_round:.2f} tok/round" if per_round else ""
-        if per_round and self.size.width >= WITH_PLACES:
+        if per_round and width >= WITH_PLACES:
             right = f"{lines.draft_len(turn)}  {right}"
         is_on = chat.draft.word == "ON"
         last = lines.last_round(turn, glyphs) if is_on else Content("")
         top = (Content.assemble(draft, "  ", last), accepted)
-        return self._rows(top, (doing, Content("")) if doing.plain else (speed, Content(right)))
+        below = (doing, Content("")) if doing.plain else (speed, Content(right))
+        return self._rows(width, top, below)
 
-    def _rows(self, *rows: tuple[Content, Content]) -> Content:
-        width, ellipsis = self.size.width, self._glyphs.ellipsis
+    def _rows(self, width: int, *rows: tuple[Content, Content]) -> Content:
+        ellipsis = self._glyphs.ellipsis
         drawn = [lines.spread(width, left, right, ellipsis) for left, right in rows]
         return Content("\n").join(drawn)
 

@@ -316,7 +316,7 @@ def test_panel_says_why_drafts_rest_and_what_forces_them() -> None:
     chat.attach(ScriptedLM())
     pulse.plain_steps = 100
 
-    panel = SpecPanel(chat, UNICODE, pulse).render()
+    panel = SpecPanel(chat, UNICODE, pulse).draw(38, 20)
 
     assert "no draft promised more than a plain step" in panel.plain
 
@@ -325,7 +325,7 @@ def test_panel_counts_one_round_in_the_singular() -> None:
     chat = ChatController()
     chat.conversation.tree.add(Turn("hi", stats=Stats(passes=1, rounds=1, drafted=2, accepted=1)))
 
-    panel = SpecPanel(chat, UNICODE, Live()).render()
+    panel = SpecPanel(chat, UNICODE, Live()).draw(38, 20)
 
     assert "2.00 in 1 round\n" in panel.plain + "\n"
 
