@@ -43,7 +43,7 @@ class Reading:
     n_tokens: int
     """0 where the engine does not count."""
     ttft_s: float
-    """Time to the first token."""
+    """Time to the first token; not a number where something may have been resident after all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -89,7 +89,7 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
         stack.callback(peers.close)
         field = Field([OurEngine(rig, planned.arms, energy), *peers.peers])
         plain_of = {arm: engine.plain for arm, engine in field.arms.items()}
-        alone, crowded = shared_out(planned, field, wish.streams)
+        alone, crowded = shared_out(_time_left(planned, began_s), field, wish.streams)
         cells = _cells(field, alone, plain_of, ears)
         streams = tuple(measure_streams(field, crowded, ears.tell))
         memory = Memory(  # before what is only done to judge
@@ -132,6 +132,13 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
             command=shlex.join(["edgespec", *sys.argv[1:]]),
         )
     raise AssertionError("the stack swallows nothing")
+
+
+def _time_left(plan: Plan, began_s: float) -> Plan:
+    """The plan in what loading and the peers' starts left of the time."""
+    if plan.budget_s is None:
+        return plan
+    return replace(plan, budget_s=max(1.0, plan.budget_s - (perf_counter() - began_s)))
 
 
 def _cells(

@@ -4,21 +4,20 @@ Knows an `Engine` by its Protocol, so that a test can play one; nothing of files
 programs or llama.cpp.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import median
 from time import perf_counter
 
-from edgespec.bench.engine import Ask, Run
+from edgespec.bench.engine import Ask, Engine, Run
 from edgespec.bench.field import Field
 from edgespec.bench.order import Task, abba, spread
+from edgespec.bench.pace import Pace
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
 
-_FIRST_TURNS = 2 / 3
-"""Of the time: then turns are repeated, since without any repeat no noise would be known."""
 _WARM_UP_TOKENS = 8
 _WARM_UP = BenchPrompt(
     "warm-up", "chat", "en", "short", 1, _WARM_UP_TOKENS, (("user", "Count from one to ten."),)
@@ -101,7 +100,7 @@ def measure(
         tell(f"warming up {arm}")
         with engines.awake(engine):
             engine.answer(arm, Ask(_WARM_UP, Sampling(), _WARM_UP_TOKENS))
-    pace = _Pace(plan.budget_s, began_s, clock)
+    pace = Pace(plan.budget_s, began_s, clock)
     tasks = spread(plan.prompts, plan.temperatures, random)
     orders = {task: abba(tuple(engines.arms), plan.n_rounds, random) for task in tasks}
     cells: dict[Task, Cell] = {}
@@ -109,42 +108,18 @@ def measure(
     for i in range(2 * plan.n_rounds):
         # What had no time for one turn gets no later one.
         for task in tasks if i == 0 else [t for t in cells if len(cells[t].turns) == i]:
-            size = task.prompt.n_chars + 4 * plan.n_tokens(task.prompt)
-            if not pace.has_time(size, is_first=i == 0):
+            if not pace.has_time(task.prompt, plan.n_tokens(task.prompt), is_first=i == 0):
                 continue
             is_new = task.prompt.name not in seen
             seen.add(task.prompt.name)
-            with pace.taken(size):
-                n_tokens, ttft_s = _read(engines, task.prompt, tell)
+            takes_part = [e for e in engines.engines if is_new or not e.remembers]
+            with pace.reading(task.prompt):
+                n_tokens, ttft_s = _read(engines, takes_part, task.prompt, tell)
+            with pace.answering(plan.n_tokens(task.prompt)):
                 turn = _turn(engines, plan, task, orders[task][i], tell, is_new=is_new)
             before = cells.get(task) or _empty(task, n_tokens)
             cells[task] = before.plus(turn, ttft_s)
             yield cells[task]
-
-
-@dataclass(slots=True)
-class _Pace:
-    """Whether there is time for another turn of all arms."""
-
-    budget_s: float | None
-    began_s: float
-    clock: Callable[[], float]
-    slowest_s: float = 0.0
-    """Per character read or written."""
-
-    def has_time(self, size: int, *, is_first: bool) -> bool:
-        """Whether so many characters end in time; first turns leave some of it to second ones."""
-        if self.budget_s is None or not self.slowest_s:
-            return True
-        ends_s = self.clock() - self.began_s + size * self.slowest_s
-        return ends_s <= self.budget_s * (_FIRST_TURNS if is_first else 1)
-
-    @contextmanager
-    def taken(self, size: int) -> Iterator[None]:
-        """Learn from a turn how long they take."""
-        began_s = self.clock()
-        yield
-        self.slowest_s = max(self.slowest_s, (self.clock() - began_s) / size)
 
 
 def _empty(task: Task, n_tokens: int) -> Cell:
@@ -155,16 +130,17 @@ def _empty(task: Task, n_tokens: int) -> Cell:
 
 
 def _read(
-    engines: Field, prompt: BenchPrompt, tell: Callable[[str], None]
+    field: Field, engines: Sequence[Engine], prompt: BenchPrompt, tell: Callable[[str], None]
 ) -> tuple[int, dict[str, float]]:
     """The prompt's tokens as edgespec counts them, and times to the first token by engine."""
     ttft_s: dict[str, float] = {}
     n_tokens = 0
-    for engine in engines.engines:
+    for engine in engines:
         tell(f"{prompt.name}: {engine.name} reads the prompt")
-        with engines.awake(engine):
+        with field.awake(engine):
             reading = engine.read(prompt)
-            ttft_s[engine.name] = reading.ttft_s
+            if not math.isnan(reading.ttft_s):
+                ttft_s[engine.name] = reading.ttft_s
             n_tokens = n_tokens or reading.n_tokens
     return n_tokens, ttft_s
 

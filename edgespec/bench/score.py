@@ -159,13 +159,14 @@ def shares(runs: Sequence[Run]) -> Shares | None:
     """Of all runs together; None for an engine that does not tell."""
     if not all(run.native_s is not None and run.stats for run in runs):
         return None
-    wall_s = sum(run.wall_s for run in runs)
-    parts = [
-        sum(getattr(run.stats, name) for run in runs) / wall_s
+    parts_s = [
+        sum(getattr(run.stats, name) for run in runs)
         for name in ("draft_s", "target_s", "verify_s")
     ]
-    draft, target, verify = parts
-    return Shares(draft, target, verify, host=max(0.0, 1 - sum(parts)))
+    # The first step begins a moment before anybody outside can know of it.
+    wall_s = max(sum(run.wall_s for run in runs), sum(parts_s))
+    draft, target, verify = (part_s / wall_s for part_s in parts_s)
+    return Shares(draft, target, verify, host=1 - draft - target - verify)
 
 
 def _per_step_ms(runs: Sequence[Run], seconds: Callable[[Run], float]) -> float | None:

@@ -78,7 +78,7 @@ def shared_out(plan: Plan, engines: Field, levels: tuple[int, ...]) -> tuple[Pla
     by_kind: dict[str, list[BenchPrompt]] = {}
     for prompt in plan.prompts:
         by_kind.setdefault(prompt.kind, []).append(prompt)
-    shortest = [min(found, key=lambda p: p.n_chars) for found in by_kind.values()][:_MOST_KINDS]
+    shortest = [min(found, key=lambda p: p.n_bytes) for found in by_kind.values()][:_MOST_KINDS]
     arms = tuple(arm for arm in _WANTED if arm in crowds_of(engines))
     if AUTO not in arms:
         arms += tuple(arm for arm in plan.arms if arm != PLAIN)[:1]

@@ -65,9 +65,9 @@ class BenchPrompt:
         return self.turns[-1][1]
 
     @property
-    def n_chars(self) -> int:
-        """How much there is to read."""
-        return sum(len(content) for _, content in self.turns)
+    def n_bytes(self) -> int:
+        """How much there is to read: in every script, tokens follow bytes more than characters."""
+        return sum(len(content.encode()) for _, content in self.turns)
 
 
 def prompts(suite: str = "full", languages: Sequence[str] = ("en",)) -> tuple[BenchPrompt, ...]:

@@ -1,5 +1,6 @@
 """Figures as cells of tables: the same words in the terminal, in Markdown and in the README."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from edgespec.bench.engine import PLAIN
@@ -37,7 +38,7 @@ _POSITIONS = 4
 
 def number(value: float | None, digits: int) -> str:
     """A number, or that there is none."""
-    return NONE if value is None else f"{value:,.{digits}f}"
+    return NONE if value is None or math.isnan(value) else f"{value:,.{digits}f}"
 
 
 def spread(interval: Interval | None) -> str:
@@ -185,7 +186,7 @@ def build_rows(result: Result) -> Rows:
         else:
             parts = [f"without {' '.join(missing)}"] * bool(missing)
             parts += [f"with {' '.join(more)}"] * bool(more)
-            told = "; ".join([*parts, *([build.note] * bool(build.note))]) or "the same"
+            told = "; ".join([*(parts or ["the same"]), *([build.note] * bool(build.note))])
         peak = NONE if note.peak_bytes is None else gibibytes(note.peak_bytes)
         threads = NONE if build.n_threads is None else str(build.n_threads)
         rows.append((note.engine, build.version, threads, peak, told))

@@ -1,5 +1,6 @@
 """The figures of one arm over all prompts."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ def _total(scored: Sequence[Score], cells: Sequence[Cell]) -> Total:
         ratio=geometric_mean(s.ratio for s in scored),
         interval=intervals(logs).total if arm != PLAIN else None,
         own_ratio=geometric_mean(own) if len(own) == len(scored) else None,
-        ttft_s=median(s.ttft_s for s in scored),
+        ttft_s=median([s.ttft_s for s in scored if not math.isnan(s.ttft_s)] or [math.nan]),
         latency=latency(runs),
         acceptance=drafts.acceptance,
         mean_acceptance_length=drafts.mean_length,

@@ -1,11 +1,12 @@
 """Running the arms in turns, over engines that play a script."""
 
+import math
 from dataclasses import replace
 from random import Random
 
 import pytest
 
-from edgespec.bench.engine import PLAIN, EngineFailed
+from edgespec.bench.engine import PLAIN, EngineFailed, Reading
 from edgespec.bench.field import Field
 from edgespec.bench.measure import fitting, measure
 from edgespec.bench.order import abba, mixed, spread
@@ -199,6 +200,44 @@ def test_engine_that_remembers_answers_each_prompt_once() -> None:
     assert {cell.prompt for cell in cells if len(cell.turns[0]) == 2} == {"a", "b"}
     assert sum(bool(cell.runs("peer:pool")) for cell in cells) == 2
     assert all(len(turn) == 1 for cell in cells for turn in cell.turns[1:])
+
+
+def test_engine_that_answers_no_more_reads_no_more() -> None:
+    clock = FakeClock()
+    peer = ScriptedEngine(clock, {"peer:pool": 0.04}, name="peer:pool", remembers=True)
+
+    cells = cells_of_all([ScriptedEngine(clock, {PLAIN: 0.05}), peer], plan_of("a", "b", arms=()))
+
+    assert sorted(entry for entry in peer.log if entry.startswith("read")) == ["read a", "read b"]
+    assert {len(cell.readings_s["peer:pool"]) for cell in cells} == {1}
+
+
+def test_reading_that_may_not_have_been_cold_is_not_counted() -> None:
+    class Warm(ScriptedEngine):
+        def read(self, prompt: BenchPrompt) -> Reading:
+            return Reading(0, math.nan)
+
+    clock = FakeClock()
+    peer = Warm(clock, {"peer:plain": 0.04}, name="peer:plain", plain="peer:plain")
+
+    (cell,) = cells_of_all([ScriptedEngine(clock, {PLAIN: 0.05}), peer], plan_of("a", arms=()))
+
+    assert set(cell.ttft_s) == {"edgespec"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_time_for_a_turn_is_foreseen_by_what_there_is_to_read_and_to_say(seed: int) -> None:
+    # Short answers, of which reading is the most, must not make a long one look too long.
+    clock = FakeClock()
+    plan = plan_of("a", "b", "c", "d", arms=(), budget_s=40.0, max_tokens=None, seed=seed)
+    long = replace(plan.prompts[0], max_tokens=400)
+
+    cells = cells_of(
+        ScriptedEngine(clock, {PLAIN: 0.05}), replace(plan, prompts=(long, *plan.prompts[1:]))
+    )
+
+    assert {cell.prompt for cell in cells} == {"a", "b", "c", "d"}
+    assert clock.now_s - 100.0 <= 40.0
 
 
 def test_failure_of_our_own_is_not_passed_over() -> None:

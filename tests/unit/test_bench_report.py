@@ -89,10 +89,27 @@ def test_report_says_what_it_had_time_for_and_how_long_all_would_take() -> None:
 
     assert "1 of 1 kinds, 1 of 1 languages, 1 of 1 temperatures, 3 of 4 prompts" in text
     assert "3 of 4 cells (a prompt at a temperature), 1 of them more than once" in text
-    assert "reached: chat (en)" in text
+    assert "reached: chat (en: 3)" in text
+    assert "left out, since no time was left: chat (en)" in text
     assert "4 of 8 turns fitted the time; --minutes 3 would fit all" in text
     assert "left out: x: gone" in text
     assert "left out: d" not in text
+
+
+def test_report_tells_lengths_apart_where_there_are_several() -> None:
+    engine = ScriptedEngine(FakeClock(), {PLAIN: 0.05})
+    plan = plan_of("a", "b", arms=(), budget_s=1.0)
+    found = result_of(cells_of(engine, plan), plan, arms=(PLAIN,))
+    notes = [
+        replace(note, length=length)
+        for note, length in zip(found.asked.prompts, ("short", "long"), strict=True)
+    ]
+    found = replace(found, asked=replace(found.asked, prompts=tuple(notes)))
+
+    text = "\n".join(lines(found))
+
+    assert "reached: chat (en short)" in text
+    assert "no time was left: chat (en long)" in text
 
 
 def test_report_names_the_drafter_in_force_and_why() -> None:
@@ -184,6 +201,16 @@ def test_builds_are_told_by_what_differs() -> None:
     assert rows == {
         "edgespec": "AVX2 FMA", "other:plain": "without FMA", "other:fast": "without FMA"
     }  # fmt: skip
+
+
+def test_note_of_a_peer_stands_behind_what_its_build_differs_in() -> None:
+    found = with_peer(0.03)
+    builds = [replace(n.build, features=("AVX2", "FMA"), note="quotes itself") for n in found.arms]
+    arms = tuple(replace(n, build=b) for n, b in zip(found.arms, builds, strict=True))
+
+    rows = build_rows(replace(found, arms=arms))
+
+    assert rows[-1][-1] == "the same; quotes itself"
 
 
 def test_notes_tell_of_heat_and_of_a_hypervisor() -> None:

@@ -7,7 +7,7 @@ import pytest
 from edgespec.bench.engine import Run
 from edgespec.bench.latency import latency
 from edgespec.bench.measure import Cell
-from edgespec.bench.score import Score, scores
+from edgespec.bench.score import Score, Shares, scores
 from edgespec.bench.total import totals
 from edgespec.events import Stats
 
@@ -62,6 +62,14 @@ def test_shares_of_time_add_up_to_one() -> None:
     assert shares is not None
     assert (shares.draft, shares.target) == pytest.approx((0.1, 0.7))
     assert shares.draft + shares.target + shares.verify + shares.host == pytest.approx(1)
+
+
+def test_shares_add_up_to_one_when_steps_began_before_anybody_looked() -> None:
+    early = replace(run("none"), wall_s=1.0, stats=Stats(passes=1, target_s=1.5, draft_s=0.5))
+
+    shares = scored(cell((early,)))[0].shares
+
+    assert shares == Shares(draft=0.25, target=0.75, verify=0.0, host=0.0)
 
 
 def test_acceptance_is_a_share_of_what_was_judged() -> None:

@@ -56,7 +56,7 @@ def test_some_prompts_have_several_turns_in_every_language() -> None:
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_long_prompts_are_longer_than_short_ones(lang: str) -> None:
-    sizes = {(p.kind, p.length): (p.n_chars, p.max_tokens) for p in prompts("full", (lang,))}
+    sizes = {(p.kind, p.length): (p.n_bytes, p.max_tokens) for p in prompts("full", (lang,))}
 
     for kind in KINDS:
         assert sizes[kind, "long"][0] > 1.2 * sizes[kind, "short"][0]
