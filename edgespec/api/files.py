@@ -87,7 +87,7 @@ def _cascade(alone: Files, draft: str | Path, draft_vocab: DraftVocab) -> Files:
 def _with(alone: Files, draft: str | Path, draft_vocab: DraftVocab = "same") -> Files:
     """The pair. Raises: `IncompatibleDraft`, and whatever is wrong with the draft's file."""
     path, draft_id, _ = _located(draft)
-    header = _checked_header(path)
+    header = _checked_header(path, alone.target)
     report = check_pair(alone.target, header)
     strange = (*alone.strange, *_strange(header, draft))
     pair = Files(alone.target, alone.target_id, header, draft_id, strange=strange)
@@ -161,7 +161,8 @@ def _located(name: str | Path) -> tuple[Path, str, tuple[str, ...]]:
     return path, spec.id, tuple(draft.id for draft in catalogue.drafts_of(spec))
 
 
-def _checked_header(path: Path) -> GgufHeader:
-    header = read_header(path)
+def _checked_header(path: Path, target: GgufHeader | None = None) -> GgufHeader:
+    """`target`: of the model to draft for, whose vocabulary this one should have."""
+    header = read_header(path, target)
     header.tokens.check()  # llama.cpp would end the process on what this refuses
     return header

@@ -1,18 +1,20 @@
 """What a person asked of the placement: checked, workers connected, ready for the plan."""
 
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from edgespec.api.types import Placing
 from edgespec.drafters import find
 from edgespec.engine.rpc.client import connect
 from edgespec.engine.rpc.endpoint import endpoints_of
 from edgespec.errors import UsageError
 from edgespec.plan.types import Asked, DraftWish, KvType, SplitMode
 
+if TYPE_CHECKING:
+    from edgespec.api.types import Placing
+
 
 def wishes(
-    loading: Placing, *, draft: str | Path | None, drafter: str = "auto"
+    loading: "Placing", *, draft: str | Path | None, drafter: str = "auto"
 ) -> tuple[Asked, tuple[str, ...]]:
     """What the plan must keep to, and the devices of the workers that were named.
 
@@ -31,7 +33,7 @@ def wishes(
     return asked_of(loading, _draft_wish(draft, drafter)), connected
 
 
-def asked_of(loading: Placing, draft: DraftWish) -> Asked:
+def asked_of(loading: "Placing", draft: DraftWish) -> Asked:
     """The same for the plan alone, as it was said."""
     devices, draft_devices = loading.get("devices"), loading.get("draft_devices")
     return Asked(

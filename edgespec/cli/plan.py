@@ -1,6 +1,7 @@
 """`edgespec plan`: what would go where, in bytes, before anything is loaded."""
 
 import json
+import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ def plan(
     TARGET is a file, a model that is here, or one of the catalogue. With --hardware, for a machine
     that is not here. Exits with 4 when what was asked for does not fit.
     """
+    started_s, computed_s = time.perf_counter(), time.process_time()
     from edgespec.api.wishes import asked_of
     from edgespec.plan.gather import gather
     from edgespec.plan.make import make_plan
@@ -57,10 +59,12 @@ def plan(
     for notice in gathered.notices:
         shared.screen.note(f"note: {notice}")
     found = make_plan(gathered.request)
+    planned_s, computing_s = time.perf_counter() - started_s, time.process_time() - computed_s
     if is_json:
         shared.screen.line(json.dumps(asdict(found), indent=1))
     else:
         show(shared.screen, found, machine)
+    shared.screen.note(f"planned in {planned_s:.2f} s, {computing_s:.2f} s of them computing")
 
 
 def _here(said: "Placing") -> "HardwareReport":

@@ -15,6 +15,7 @@ from edgespec.gguf.cursor import Cursor, Readable
 from edgespec.gguf.part import (
     AGAIN,
     ARRAY,
+    MAX_REGION_BYTES,
     NUMBER_CODES,
     STRING,
     UINT32,
@@ -44,15 +45,18 @@ _MIN_KEY_BYTES: Final = 8 + 1 + 4 + 1
 _MIN_TENSOR_BYTES: Final = 8 + 1 + 4 + 8 + 4 + 8
 
 
-def parse_part(path: Path, cursor: Cursor, far: Readable | None = None) -> GgufPart:
+def parse_part(
+    path: Path, cursor: Cursor, far: Readable | None = None, known: GgufPart | None = None
+) -> GgufPart:
     """Read metadata and tensor entries; `cursor` stands behind the magic.
 
-    `far`: the file, where it is not on this machine.
+    `far`: the file, where it is not on this machine. `known`: a file that was read before; where a
+    list of texts is the same in both, byte for byte, it is not walked through again.
 
     Raises: `ModelFileError` with what is wrong and the numbers.
     """
     try:
-        return _Parser(path, cursor).part(far)
+        return _Parser(path, cursor, known).part(far)
     except EOFError:
         refuse(path, f"is truncated: it ends inside its header, after {cursor.size_bytes:,} bytes")
 
@@ -60,9 +64,10 @@ def parse_part(path: Path, cursor: Cursor, far: Readable | None = None) -> GgufP
 class _Parser:
     """The sections in file order; each step holds its counts against the bytes that are left."""
 
-    def __init__(self, path: Path, cursor: Cursor) -> None:
+    def __init__(self, path: Path, cursor: Cursor, known: GgufPart | None) -> None:
         self.path = path
         self.cursor = cursor
+        self.known = known
         self.kept_bytes = 0
         self.n_texts = 0
         self.values: dict[str, Value] = {}
@@ -164,10 +169,20 @@ class _Parser:
             self.n_texts += count
             if self.n_texts > _MAX_TEXTS:
                 self.refuse(f"is damaged: its lists hold over {_MAX_TEXTS:,} texts")
-            cursor.skip_strings(count)
+            if not self.skip_known(key, count):
+                cursor.skip_strings(count)
         else:
             cursor.skip(count * item_bytes)
         return GgufArray(kind, count, at, cursor.at - at)
+
+    def skip_known(self, key: str, count: int) -> bool:
+        """Pass over the texts that the file before has too, if it has. Returns: whether it has."""
+        array = self.known.arrays.get(key) if self.known else None
+        if self.known is None or array is None or not array.is_text or array.count != count:
+            return False
+        if array.size_bytes > MAX_REGION_BYTES:
+            return False
+        return self.cursor.skip_equal(self.known.region(key))
 
     def alignment(self) -> int:
         kind = self.kinds.get("general.alignment", UINT32)

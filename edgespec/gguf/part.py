@@ -18,7 +18,8 @@ from edgespec.gguf.cursor import Cursor, Readable, split_strings
 Value = str | int | float | bool
 
 AGAIN: Final = "download it again, or copy it again from where it came"
-_MAX_REGION_BYTES: Final = 1 << 24
+MAX_REGION_BYTES: Final = 1 << 24
+"""Of an array that is taken into memory whole."""
 _PIECE_BYTES: Final = 1 << 20
 UINT16: Final = 2
 UINT32: Final = 4
@@ -80,9 +81,9 @@ class GgufPart:
         Raises: `ModelFileError` when the file cannot be read any more or the array is absurd.
         """
         array = self.arrays[key]
-        if array.size_bytes > _MAX_REGION_BYTES:
+        if array.size_bytes > MAX_REGION_BYTES:
             refuse(self.path, f"has {array.size_bytes:,} bytes of {shown(key)}, which no model has")
-        return next(self._pieces(array, first, _MAX_REGION_BYTES), b"")
+        return next(self._pieces(array, first, MAX_REGION_BYTES), b"")
 
     def digest(self, key: str) -> str:
         """The sha256 of array `key` as it lies in the file, whatever its size."""

@@ -56,7 +56,9 @@ def gather(
     elif draft == "auto":
         drafts = _advised(model, catalogue, is_here=is_here)
     else:
-        named = tuple(_model(str(name), catalogue, notices) for name in drafts_named(draft))
+        named = tuple(
+            _model(str(name), catalogue, notices, model.header) for name in drafts_named(draft)
+        )
         for one in named:
             _check(model, one)
         drafts, lower = named[:1], tuple(one.sizes for one in named[1:])
@@ -66,23 +68,26 @@ def gather(
     return Gathered(request, tuple(notices))
 
 
-def _model(name: str, catalogue: Catalogue, notices: list[str]) -> _Model:
+def _model(
+    name: str, catalogue: Catalogue, notices: list[str], target: GgufHeader | None = None
+) -> _Model:
+    """`target`: of the model to draft for, whose vocabulary this one should have."""
     resolved = resolve(name, catalogue)
     if resolved.notice:
         notices.append(resolved.notice)
     if isinstance(resolved.model, Path):
-        return _from_file(resolved.model, resolved.name, None)
-    return _from_catalogue(resolved.model)
+        return _from_file(resolved.model, resolved.name, None, target)
+    return _from_catalogue(resolved.model, target)
 
 
-def _from_file(path: Path, name: str, spec: ModelSpec | None) -> _Model:
-    header = read_header(path)
+def _from_file(path: Path, name: str, spec: ModelSpec | None, target: GgufHeader | None) -> _Model:
+    header = read_header(path, target)
     return _Model(sizes_of(header, name), header, spec)
 
 
-def _from_catalogue(spec: ModelSpec) -> _Model:
+def _from_catalogue(spec: ModelSpec, target: GgufHeader | None) -> _Model:
     check_answers(spec)
-    known = _known(spec)
+    known = _known(spec, target)
     if known is None:
         raise ModelNotFound(
             f"{spec.id} is not here, and the catalogue does not know its shape",
@@ -91,11 +96,11 @@ def _from_catalogue(spec: ModelSpec) -> _Model:
     return known
 
 
-def _known(spec: ModelSpec) -> _Model | None:
+def _known(spec: ModelSpec, target: GgufHeader | None) -> _Model | None:
     """By its file, else by the catalogue's facts, if these are enough."""
     path = installed(spec)
     if path is not None:
-        return _from_file(path, spec.id, spec)
+        return _from_file(path, spec.id, spec, target)
     sizes = estimated(spec)
     return None if sizes is None else _Model(sizes, None, spec)
 
@@ -104,7 +109,7 @@ def _advised(model: _Model, catalogue: Catalogue, *, is_here: bool) -> tuple[_Mo
     """The catalogue's drafts: those that are here, else, or for another machine, all of them."""
     if model.spec is None:
         return ()
-    known = (_known(spec) for spec in catalogue.drafts_of(model.spec))
+    known = (_known(spec, model.header) for spec in catalogue.drafts_of(model.spec))
     fitting = tuple(one for one in known if one is not None and _is_pair(model, one))
     here = tuple(one for one in fitting if one.header is not None)
     return here if is_here and model.header is not None else fitting

@@ -35,6 +35,13 @@ def test_plan_shows_every_part_in_bytes_and_the_strategy() -> None:
     assert "its sizes are the catalogue's" in text
 
 
+def test_time_it_took_is_talk_and_no_part_of_the_plan() -> None:
+    result = run("qwen3-14b", "--hardware", "rtx4090")
+
+    assert "planned in " in result.stderr
+    assert "planned in " not in result.stdout
+
+
 def test_plan_of_a_cascade_holds_every_model() -> None:
     said = ("qwen3-32b", "--draft", "qwen3-4b,qwen3-0.6b", "--hardware", "2x-rtx4090")
 
@@ -130,6 +137,22 @@ def test_planning_for_another_machine_loads_neither_llama_cpp_nor_numpy() -> Non
         "try: main(['plan', 'qwen3-14b', '--hardware', '2x-rtx4090', '--json'])\n"
         "except SystemExit as end: assert not end.code, end.code\n"
         "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub', 'psutil'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+
+    assert result.returncode == 0, result.stderr
+
+
+def test_planning_for_this_machine_loads_neither_numpy_nor_templates(tmp_path: Path) -> None:
+    target = write_llama(tmp_path / "target.gguf")
+    draft = write_llama(tmp_path / "draft.gguf", seed=1)
+    script = (
+        "import sys; from edgespec.cli.main import main\n"
+        f"try: main(['plan', {str(target)!r}, '--draft', {str(draft)!r}])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "heavy = {'numpy', 'jinja2', 'textual', 'huggingface_hub', 'edgespec.events'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
 
