@@ -14,6 +14,8 @@ from edgespec.cli.placing import PLACING_NAMES, loading_of, placing_flags
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from edgespec.api.types import DraftVocab
     from edgespec.bench.main import Wish
     from edgespec.bench.measure import Plan
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from edgespec.bench.score import Score
     from edgespec.bench.suite import BenchPrompt
     from edgespec.cli.render import Screen
+    from edgespec.control.costs import Measured
+    from edgespec.replay.trace import Trace
 
 _QUICK_TOKENS = 32
 _QUICK_SUITE = "short"
@@ -152,8 +156,6 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
 
 def _replay(screen: "Screen", file: Path) -> int:
     """Compare policies on a recording."""
-    from edgespec.replay.branches import brought, tokens_per_step
-    from edgespec.replay.branches import lines as lines_of_branches
     from edgespec.replay.cascades import all_spared
     from edgespec.replay.cascades import lines as lines_of_cascades
     from edgespec.replay.curves import ELSEWHERE
@@ -165,30 +167,44 @@ def _replay(screen: "Screen", file: Path) -> int:
     result = compare(recording.traces, recording.costs, screen.status)
     for line in lines(result):
         screen.line(line)
+    curves = {"here": recording.costs, **ELSEWHERE}
     results = {"here": result}
     for name, costs in ELSEWHERE.items():
         results[name] = compare(recording.traces, costs, screen.status)
     for line in ("", "on other curves", *lines_by_curve(results), ""):
         screen.line(line)
     if all(trace.trees for trace in recording.traces):
-        found = []
-        for name, costs in {"here": recording.costs, **ELSEWHERE}.items():
-            screen.status(f"replaying with the curve of {name}")
-            found.append(brought(name, recording.traces, costs))
-        screen.line("")
-        for line in lines_of_branches(found, tokens_per_step(recording.traces)):
+        _replay_trees(screen, recording.traces, curves)
+    if any(trace.paid for trace in recording.traces):
+        for line in lines_of_cascades(all_spared(recording.traces, curves)):
             screen.line(line)
         screen.line("")
-    curves = {"here": recording.costs, **ELSEWHERE}
-    for line in lines_of_cascades(all_spared(recording.traces, curves)):
-        screen.line(line)
-    screen.line("")
     took = overhead(recording.traces, recording.costs)
     screen.line(
         f"the controller itself takes {took.median_s * 1e6:.0f} us per step in the median, "
         f"{took.most_s * 1e6:.0f} in 95 of 100, over {took.n_steps:,} steps"
     )
     return 0
+
+
+def _replay_trees(
+    screen: "Screen", traces: "Sequence[Trace]", curves: "Mapping[str, Measured]"
+) -> None:
+    """Trees and windows beside chains."""
+    from edgespec.replay import branches, nodes
+
+    found = []
+    for name, costs in curves.items():
+        screen.status(f"replaying with the curve of {name}")
+        found.append(branches.brought(name, traces, costs))
+    screen.line("")
+    for line in branches.lines(found, branches.tokens_per_step(traces)):
+        screen.line(line)
+    screen.line("")
+    screen.status("replaying chains and trees of equal sizes")
+    for line in nodes.lines(list(nodes.of_sizes(traces, curves))):
+        screen.line(line)
+    screen.line("")
 
 
 def _record(

@@ -147,6 +147,7 @@ def test_recording_of_all_drafters_is_replayed_without_a_model(gguf: str, tmp_pa
         assert trace.windows == {}
     assert "auto reaches" in replayed.stdout
     assert "no window was run" in replayed.stdout
+    assert "as many nodes as a chain or as a tree" in replayed.stdout
     assert "the controller itself takes" in replayed.stdout
 
 
@@ -329,7 +330,7 @@ def test_peer_that_is_not_here_is_explained(gguf: str) -> None:
         (("--drafters", "sufix"), "there is no drafter 'sufix'"),
         (("--draft", "off", "--drafters", "model"), "the drafter 'model' needs a draft model"),
         (("--json", "missing/bench.json"), "missing is not a folder"),
-        (("--threads", "100000"), "100000 is not in the range 1<=x<=512"),
+        (("--threads", "100000"), "100000 is not from 1 to 512"),
         (("--suite", "poetry"), "there is no suite 'poetry'"),
         (("--streams", "1,two"), "--streams 1,two are no numbers"),
         (("--streams", "0"), "--streams 0 are not all from 1 to 64"),
