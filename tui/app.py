@@ -115,7 +115,7 @@ class EdgespecApp(App[int]):
             self.call_later(self._catch_up)
         settle()
         if self.chat is not None and self._open_model is not None:
-            self.chat.load(self._open_model)
+            screen.load_first(self._open_model)
 
     async def on_event(self, event: Event) -> None:
         """Keep what a person does until there is a chat that it can be done to."""
@@ -175,12 +175,14 @@ def run_chat(
     open_chat: "OpenChat | None" = None,
     can_color: bool = True,
     is_ascii: bool | None = None,
+    at_end: "Callable[[ChatController], None]" = lambda chat: None,
 ) -> int:
     """Show a chat until it is left, free what it holds, and return the exit code.
 
     A chat without a model for which nothing is being loaded begins with the choice of one.
     `open_chat` makes the chat with the first frame on the screen; what it raises is raised here,
-    with the terminal as it was. `is_ascii` None: as the terminal's encoding says.
+    with the terminal as it was. `is_ascii` None: as the terminal's encoding says. `at_end` is
+    called with the chat when it is closed.
     """
     never_fail_to_encode()
     learn_alt_enter()
@@ -200,8 +202,10 @@ def run_chat(
             app.chat.close()
     if app.refusal is not None:
         raise app.refusal
-    if app.chat is not None and app.chat.load_error is not None and not code:
-        return app.chat.load_error.exit_code
+    if app.chat is not None:
+        at_end(app.chat)
+        if app.chat.load_error is not None and not code:
+            return app.chat.load_error.exit_code
     return app.return_code or code or 0
 
 

@@ -1,21 +1,23 @@
 """`edgespec chat`: one answer on stdout, a chat line by line, or the TUI."""
 
 import os
-import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from edgespec.cli.doors import Doors, Shared
 from edgespec.cli.flags import Flags, chat_flags, log_flags
 from edgespec.cli.logs import log_to_file, show_warnings
+from edgespec.cli.opening import MustTalk, Silent, is_unchecked, without_a_word
 from edgespec.cli.prompt import asked
 from edgespec.cli.render import Screen
-from edgespec.errors import UsageError
+from edgespec.errors import EdgespecError, UsageError
 
 if TYPE_CHECKING:
     from edgespec.api.types import Message, Options
@@ -33,17 +35,20 @@ _SAID_OTHERWISE = ("reproducible", "logit_bias")
 @click.command()
 @chat_flags
 @log_flags
-@click.pass_obj
-def chat(shared: Shared, /, **given: Any) -> int:
+@click.pass_context
+def chat(context: click.Context, /, **given: Any) -> int:
     """Chat in the terminal, or answer -p and piped text on stdout.
 
     Without --target it takes a model that is installed, or offers the small
     smollm2-135m. With -p, piped text becomes context before the prompt.
     """
+    shared: Shared = context.obj
     flags, screen, doors = Flags(**given), shared.screen, shared.doors
+    said = {n for n in given if context.get_parameter_source(n) is not ParameterSource.DEFAULT}
     is_line_mode = flags.plain or os.environ.get("TERM") == "dumb"
     question = asked(flags.prompt, reads_stdin=flags.prompt is not None or not flags.plain)
-    flags.options()  # a value without a meaning is told before anything is fetched
+    if is_unchecked(said):
+        flags.check()  # a value without a meaning is told before anything is fetched
     if question is not None:
         if flags.is_continued or flags.resume:
             raise UsageError(
@@ -59,7 +64,7 @@ def chat(shared: Shared, /, **given: Any) -> int:
     if is_line_mode:
         _converse(screen, doors, flags)
         return 0
-    return _open_tui(screen, doors, flags)
+    return _open_tui(screen, doors, flags, said)
 
 
 def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> None:
@@ -70,6 +75,8 @@ def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> N
         assert chat.model is not None
         options = chat.options
         if options.sampling.seed is None:
+            import secrets
+
             # Chosen here, so that --json can name the seed that gives this answer again.
             sampling = replace(options.sampling, seed=secrets.randbelow(2**32))
             options = replace(options, sampling=sampling)
@@ -101,11 +108,13 @@ def _chat(
     *,
     is_kept: bool = True,
     can_choose: bool = False,
+    is_offline: bool = False,
 ) -> "tuple[ChatController, OpenModel | None]":
     """A chat, new or a saved one, and what loads its model.
 
     `is_kept`: as far as the flags allow. `can_choose`: where there is no model on this machine
     and none was named, nothing is to be loaded: a person will be shown what there is.
+    `is_offline`: only models that are here, whatever the flags say.
     """
     from edgespec.chat.controller import ChatController
     from edgespec.cli.pick import has_nothing, pick
@@ -119,7 +128,8 @@ def _chat(
     if saved is not None and flags.target is None:
         flags = replace(flags, target=_known_model(saved.chat.target, catalogue))
     is_empty = can_choose and has_nothing(flags, catalogue)
-    picked = None if is_empty else pick(flags, screen, catalogue)
+    here = replace(flags, offline=True) if is_offline else flags
+    picked = None if is_empty else pick(here, screen, catalogue)
     shelf = ModelShelf(doors, flags, picked)
     advice = picked.advice(flags.think) if picked is not None else {}
     chat = ChatController(
@@ -196,7 +206,7 @@ def _known_model(name: str, catalogue: "Catalogue") -> str | None:
     return name if name in here else None
 
 
-def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
+def _open_tui(screen: Screen, doors: Doors, flags: Flags, said: set[str]) -> int:
     if not sys.stdout.isatty():
         raise UsageError(
             "a chat on the whole screen needs a terminal, and stdout is none",
@@ -205,20 +215,30 @@ def _open_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
     from edgespec.tui.start import hurried
 
     with hurried():
-        return _run_tui(screen, doors, flags)
+        if (silent := without_a_word(flags, said)) is not None:
+            with suppress(MustTalk):
+                return _run_tui(screen, flags, open_chat=lambda: _silent_chat(doors, silent))
+        chat, open_model = _chat(screen, doors, flags, can_choose=True)
+        return _run_tui(screen, flags, chat=chat, open_model=open_model)
 
 
-def _run_tui(screen: Screen, doors: Doors, flags: Flags) -> int:
+def _silent_chat(doors: Doors, flags: Flags) -> "tuple[ChatController, OpenModel | None]":
+    """A chat with models that are here. Raises: `MustTalk` where that takes a word."""
+    try:
+        return _chat(Silent(), doors, flags, is_offline=True)
+    except EdgespecError as error:
+        raise MustTalk from error
+
+
+def _run_tui(screen: Screen, flags: Flags, **chat: Any) -> int:
+    """Show a chat that is there, or is made once its screen is shown: as `run_chat` takes it."""
     from edgespec import paths
-
-    chat, open_model = _chat(screen, doors, flags, can_choose=True)
-    screen.clear_status()  # what was checked would stay below the shell's prompt
-    log_to_file(paths.state_dir() / "edgespec.log")
     from edgespec.tui.app import run_chat
 
+    screen.clear_status()  # what was checked would stay below the shell's prompt
+    log_to_file(paths.state_dir() / "edgespec.log")
     can_color = not flags.no_color and not os.environ.get("NO_COLOR")
-    code: int = run_chat(chat, open_model=open_model, can_color=can_color)
-    _tell_kept(screen, chat)
+    code: int = run_chat(**chat, can_color=can_color, at_end=partial(_tell_kept, screen))
     return code
 
 

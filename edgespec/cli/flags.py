@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from edgespec.cli.doors import Shared
+from edgespec.cli.numbers import Whole
 from edgespec.cli.placing import PLACING, PLACING_NAMES, loading_of
-from edgespec.drafters import DRAFTERS, names
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.api.types import DraftVocab, Options, Placing
+    from edgespec.shaping import Sampling
 
 AUTO = "auto"
 _MOST_THREADS = 512
@@ -84,7 +85,30 @@ class Flags:
         """The chat template that was named. Raises: `UsageError` for an unreadable file."""
         if self.raw and self.template:
             raise UsageError("--raw uses no chat template", hint="leave out --template")
-        return _text_of(self.template)
+        source = _text_of(self.template)
+        if source is not None:
+            from edgespec.text.template import check_template
+
+            check_template(source)
+        return source
+
+    def check(self) -> None:
+        """Raises: `UsageError` for a value without a meaning, whatever the model."""
+        options = self.options()
+        options.check()
+        self.template_text()
+        if (rpc := self.placing().get("rpc")) is not None:
+            from edgespec.engine.rpc.endpoint import endpoints_of
+
+            endpoints_of(rpc)
+        if options.grammar is not None:
+            from edgespec.engine.gbnf import check_gbnf
+
+            check_gbnf(options.grammar)
+        if options.json_schema is not None:
+            from edgespec.engine.json_schema import gbnf_of_schema
+
+            gbnf_of_schema(options.json_schema)
 
     def options(self, advice: Mapping[str, float] = MappingProxyType({})) -> "Options":
         """The request: what was said, else the publisher's advice, else plain defaults.
@@ -92,7 +116,6 @@ class Flags:
         Raises: `UsageError` for a value out of range or an unreadable file.
         """
         from edgespec.api.types import Options
-        from edgespec.shaping import Sampling
 
         if self.raw and self.system:
             raise UsageError(
@@ -115,7 +138,7 @@ class Flags:
         }
         said: dict[str, Any] = {**advice, **{k: v for k, v in shaping.items() if v is not None}}
         return Options(
-            sampling=Sampling(**said, reproducible=self.reproducible),
+            sampling=_sampling({**said, "reproducible": self.reproducible}),
             max_tokens=self.max_tokens,
             stop=self.stop,
             draft_len=self.draft_len,
@@ -128,19 +151,33 @@ class Flags:
         )
 
 
+def _sampling(said: dict[str, Any]) -> "Sampling":
+    """Raises: `UsageError` in the flags' words for a value out of range."""
+    from edgespec.shaping import Sampling
+
+    try:
+        return Sampling(**said)
+    except UsageError as error:
+        name, rest = error.message.split(" ", 1)
+        flag = "--temp" if name == "temperature" else "--" + name.replace("_", "-")
+        raise UsageError(f"{flag} {rest}", hint=error.hint) from error
+
+
 def _text_of(path: Path | None) -> str | None:
     if path is None:
         return None
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not a text file in UTF-8 ({error.reason})") from error
+        raise UsageError(
+            f"{path} is not a text file in UTF-8 ({error.reason})", hint="save it as UTF-8"
+        ) from error
 
 
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
-_COUNT = click.IntRange(min=0)
-_SOME = click.IntRange(min=1)
-THREADS = click.IntRange(min=1, max=_MOST_THREADS)
+_COUNT = Whole(0)
+_SOME = Whole(1)
+THREADS = Whole(1, _MOST_THREADS)
 
 
 class _DraftLen(click.ParamType["int | None"]):
@@ -165,6 +202,8 @@ class _DrafterName(click.ParamType[str]):
         return f"[{'|'.join(self._names())}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from edgespec.drafters import DRAFTERS  # late: most chats name none
+
         # Looking through what is installed takes 20 ms that our own names need not pay.
         if value not in (AUTO, *DRAFTERS) and value not in self._names():
             self.fail(f"{value!r} is not one of {', '.join(map(repr, self._names()))}.", param, ctx)
@@ -172,6 +211,8 @@ class _DrafterName(click.ParamType[str]):
 
     @staticmethod
     def _names() -> tuple[str, ...]:
+        from edgespec.drafters import names
+
         return (*names(), AUTO)
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from edgespec import paths
 from edgespec.cli.fetch import Shown, fetch
 from edgespec.cli.flags import AUTO, Flags
+from edgespec.cli.last import keep_target, last_target
 from edgespec.cli.prompt import is_watched
 from edgespec.cli.render import Screen
 from edgespec.drafters import find
@@ -134,7 +133,10 @@ def _drafts(
     said = flags.draft or "auto"
     if said == "off":
         if _needs_draft(flags.drafter):
-            raise UsageError(f"--draft off and --drafter {flags.drafter} exclude each other")
+            raise UsageError(
+                f"--draft off and --drafter {flags.drafter} exclude each other",
+                hint="leave one of them out",
+            )
         return ()
     if said != "auto":
         if _leaves_draft_idle(flags.drafter):
@@ -189,8 +191,8 @@ def _largest_that_fits(catalogue: Catalogue) -> Resolved | None:
 
 def _last_used(catalogue: Catalogue) -> Resolved | None:
     try:
-        last = resolve(_last_file().read_text(encoding="utf-8").strip(), catalogue, ask=ask_nobody)
-    except (OSError, UnicodeDecodeError, EdgespecError):
+        last = resolve(last_target(), catalogue, ask=ask_nobody)
+    except EdgespecError:
         return None  # none yet, or no longer there
     is_here = not isinstance(last.model, ModelSpec) or list_installed([last.model])
     return Resolved(last.model) if is_here else None
@@ -198,13 +200,4 @@ def _last_used(catalogue: Catalogue) -> Resolved | None:
 
 def _remember(target: Resolved) -> None:
     model = target.model
-    name = model.id if isinstance(model, ModelSpec) else str(model.absolute())
-    try:
-        _last_file().parent.mkdir(parents=True, exist_ok=True)
-        _last_file().write_text(name + "\n", encoding="utf-8")
-    except OSError:
-        return  # a home that cannot be written to: the next start chooses by size
-
-
-def _last_file() -> Path:
-    return paths.state_dir() / "last-target"
+    keep_target(model.id if isinstance(model, ModelSpec) else str(model.absolute()))
