@@ -51,4 +51,8 @@ class Sampling:
         )
         for name, is_right, want in checks:
             if not is_right:
-                raise UsageError(f"{name} is {getattr(self, name)}, but must be {want}")
+                usual = "a new one each time" if name == "seed" else "the usual value"
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}, but must be {want}",
+                    hint=f"leave it out for {usual}",
+                )

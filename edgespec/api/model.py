@@ -181,8 +181,9 @@ class LoadedModel:
             reading=threading.Lock(),
         )
         self._template = template_of(
-            template or loaded.files.target.shape.chat_template,
+            loaded.files.target.shape.chat_template,
             vocab.control_texts(),
+            given=template,
             bos_text=_text(vocab.piece(vocab.bos, special=True)) if vocab.bos >= 0 else "",
             eos_text=_text(vocab.piece(vocab.eos, special=True)) if vocab.eos >= 0 else "",
         )

@@ -37,7 +37,7 @@ class Preparer:
 
     def answer(self, prompt: Prompt, options: Options) -> Answer:
         """An answer to run once. Raises: `UsageError`, `ContextOverflow`."""
-        _check(options)
+        options.check()
         read = self.prompt_tokens(prompt, options)
         constraint = self._constraint(options)
         n_ctx = self._engine.target.n_ctx
@@ -70,7 +70,9 @@ class Preparer:
         vocab = self._engine.vocab
         if options.raw:
             if not isinstance(prompt, str):
-                raise UsageError("a raw prompt is one text, not messages")
+                raise UsageError(
+                    "a raw prompt is one text, not messages", hint="leave out raw=True for a chat"
+                )
             return PromptTokens(raw_tokens(vocab, prompt), opens_reasoning=False)
         messages: Sequence[Message] = (
             (Message(role="user", content=prompt),) if isinstance(prompt, str) else prompt
@@ -87,22 +89,8 @@ class Preparer:
         )
 
     def _constraint(self, options: Options) -> Constraint | None:
-        if options.grammar is not None and options.json_schema is not None:
-            raise UsageError("a grammar and a JSON schema exclude each other")
         if options.json_schema is not None:
             return self._grammars.start(gbnf_of_schema(options.json_schema))
         if options.grammar is not None:
             return self._grammars.start(options.grammar)
         return None
-
-
-def _check(options: Options) -> None:
-    counts = ("max_tokens", "draft_len", "logprobs")
-    for name, value in ((name, getattr(options, name)) for name in counts):
-        if value is not None and value < 0:
-            raise UsageError(f"{name} is {value}, but must be 0 or more")
-    stop: object = options.stop
-    if isinstance(stop, str):  # a text is a sequence of texts too: its letters would stop
-        raise UsageError("stop is one text, but must be a tuple of texts", hint=f"stop=({stop!r},)")
-    if not isinstance(stop, tuple) or not all(isinstance(text, str) for text in stop):
-        raise UsageError(f"stop is {stop!r}, but must be a tuple of texts")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NotRequired, Protocol, TypedDict
 
+from edgespec.errors import UsageError
 from edgespec.events import DraftMode, Event, Reply, Stats
 from edgespec.plan.kinds import KvType, SplitMode
 from edgespec.shaping import Sampling
@@ -110,6 +111,28 @@ class Options:
     (`edgespec index learn on`)."""
     raw: bool = False
     """The prompt is a plain text to continue: no chat template, control tokens parsed."""
+
+    def check(self) -> None:
+        """Raises: `UsageError` for a value without a meaning, whatever the model and the prompt."""
+        for name in ("max_tokens", "draft_len", "logprobs"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise UsageError(
+                    f"{name} is {value}, but must be 0 or more", hint="leave it out for no limit"
+                )
+        stop: object = self.stop
+        if isinstance(stop, str):  # a text is a sequence of texts too: its letters would stop
+            raise UsageError(
+                "stop is one text, but must be a tuple of texts", hint=f"stop=({stop!r},)"
+            )
+        if not isinstance(stop, tuple) or not all(isinstance(text, str) for text in stop):
+            raise UsageError(
+                f"stop is {stop!r}, but must be a tuple of texts", hint='for example stop=("END",)'
+            )
+        if not all(stop):
+            raise UsageError("a stop string is empty", hint="leave it out, or give it text")
+        if self.grammar is not None and self.json_schema is not None:
+            raise UsageError("a grammar and a JSON schema exclude each other", hint="give one")
 
 
 @dataclass(frozen=True, slots=True)

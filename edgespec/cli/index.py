@@ -7,6 +7,7 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
+from edgespec.cli.numbers import Whole
 from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
 
@@ -187,7 +188,7 @@ def learn(shared: Shared, /, switch: str) -> None:
 
 
 @index.command()
-@click.option("--tokens", type=click.IntRange(min=10_000), default=20_000_000, show_default=True)
+@click.option("--tokens", type=Whole(10_000, 2**63 - 1), default=20_000_000, show_default=True)
 @log_flags
 @click.pass_obj
 def bench(shared: Shared, /, tokens: int) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
+from edgespec.cli.numbers import Whole
 from edgespec.errors import UsageError
 from edgespec.plan.kinds import KvType, SplitMode
 
@@ -32,7 +33,7 @@ def size_bytes(text: str) -> int:
 
 PLACING = (
     click.option("--kv", type=click.Choice(get_args(KvType)), help="Type of the cache."),
-    click.option("--gpu-layers", type=click.IntRange(min=0), metavar="N",
+    click.option("--gpu-layers", type=Whole(0), metavar="N",
                  help="Layers on GPUs. Default: what fits."),
     click.option("--device", metavar="NAME,...", help="Devices for the target."),
     click.option("--draft-device", metavar="NAME,...", help="Devices for the draft model."),

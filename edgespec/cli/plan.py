@@ -9,6 +9,7 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
+from edgespec.cli.numbers import Whole
 from edgespec.cli.placing import loading_of, placing_flags
 from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from edgespec.hardware.types import HardwareReport
     from edgespec.plan.types import Placement, Plan
 
-_SOME = click.IntRange(min=16)
+_SOME = Whole(16)
 
 
 @click.command()

@@ -8,6 +8,7 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
+from edgespec.cli.numbers import Whole
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Pat
 @click.argument("files", nargs=-1, type=_IN)
 @click.option("-t", "-m", "--target", required=True, metavar="MODEL", help="Model to profile.")
 @click.option("--draft", metavar="MODEL|off|auto", help="Draft model. Default: auto.")
-@click.option("-n", "--max-tokens", type=click.IntRange(min=16), default=_MOST_TOKENS, metavar="N",
+@click.option("-n", "--max-tokens", type=Whole(16), default=_MOST_TOKENS, metavar="N",
               help="Of each text. Default: 1024.")  # fmt: skip
 @click.option("--threads", type=THREADS, metavar="N", help="CPU threads.")
 @click.option("--json", "json_file", type=_FILE, metavar="FILE|-", help="All figures as JSON.")

@@ -8,6 +8,7 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
+from edgespec.cli.numbers import Whole
 from edgespec.cli.placing import names_of, size_bytes
 from edgespec.engine.rpc.endpoint import DEFAULT_PORT
 from edgespec.errors import UsageError
@@ -23,7 +24,7 @@ _SPARE = 0.1
 
 @click.command()
 @click.option("--host", metavar="HOST", default="127.0.0.1", help="Listen here. Default: loopback.")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=DEFAULT_PORT,
+@click.option("--port", type=Whole(0, 65_535), metavar="N", default=DEFAULT_PORT,
               help=f"Default: {DEFAULT_PORT}; 0 takes a free one.")  # fmt: skip
 @click.option("--device", "device", metavar="NAME,...", help="Default: the GPUs, else the CPU.")
 @click.option("--memory", metavar="SIZE", help="Lend so much, e.g. 6G. Default: what is free.")

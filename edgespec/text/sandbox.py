@@ -33,8 +33,15 @@ def rendered(source: str, variables: Mapping[str, object]) -> str:
     try:
         return _compiled(source).render(variables)
     except Exception as fault:  # foreign code may raise anything
-        said = " ".join(str(fault).split()) or type(fault).__name__
-        raise TemplateFault(said, _line(fault), is_refusal=isinstance(fault, _Refusal)) from fault
+        raise _told(fault) from fault
+
+
+def parsed(source: str) -> None:
+    """Compile `source`. Raises: `TemplateFault` for what cannot be rendered at all."""
+    try:
+        _compiled(source)
+    except Exception as fault:  # as foreign as what it compiles
+        raise _told(fault) from fault
 
 
 def free_names(source: str) -> frozenset[str]:
@@ -106,3 +113,8 @@ def _line(fault: Exception) -> int | None:
             line = frame.tb_lineno
         frame = frame.tb_next
     return line
+
+
+def _told(fault: Exception) -> TemplateFault:
+    said = " ".join(str(fault).split()) or type(fault).__name__
+    return TemplateFault(said, _line(fault), is_refusal=isinstance(fault, _Refusal))

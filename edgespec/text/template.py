@@ -10,7 +10,7 @@ from functools import cached_property
 
 from edgespec.errors import EdgespecError, ModelFileError, UsageError
 from edgespec.text.reasoning import opens_reasoning
-from edgespec.text.sandbox import TemplateFault, free_names, rendered
+from edgespec.text.sandbox import TemplateFault, free_names, parsed, rendered
 from edgespec.text.turns import Turn, alternated, folded
 
 _CHATML = """\
@@ -42,7 +42,8 @@ class ChatTemplate:
     """A jinja chat template, compiled at its first use.
 
     `notice`: one sentence for people where this is not the model's own template, else empty.
-    `stops`: strings that end a turn where no token does.
+    `stops`: strings that end a turn where no token does. `is_given`: a person chose it, and can
+    mend it.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class ChatTemplate:
         *,
         notice: str = "",
         stops: tuple[str, ...] = (),
+        is_given: bool = False,
     ) -> None:
         self.source = source
         self.notice = notice
         self.stops = stops
+        self._is_given = is_given
         self._bos_text = bos_text
         self._eos_text = eos_text
 
@@ -76,13 +79,13 @@ class ChatTemplate:
     def render(self, turns: Sequence[Turn], think: bool | None = None, **extra: object) -> Rendered:
         """The prompt for an answer to `turns`; `think=None` leaves the template its default.
 
-        Raises: `UsageError` where the template refuses the conversation, `ModelFileError` where
-        it is broken; both name the template's line.
+        Raises: `UsageError` where the template refuses the conversation or is a person's own and
+        broken, `ModelFileError` where the model's is; all name the template's line.
         """
         try:
             text = self._text(self.shaped(turns), think, **extra)
         except TemplateFault as fault:
-            raise _told(fault) from fault
+            raise _told(fault, is_given=self._is_given) from fault
         return Rendered(text, opens_reasoning(text))
 
     @cached_property
@@ -125,11 +128,18 @@ class ChatTemplate:
 
 
 def template_of(
-    source: str | None, control_texts: Collection[str], *, bos_text: str = "", eos_text: str = ""
+    own: str | None,
+    control_texts: Collection[str],
+    *,
+    given: str | None = None,
+    bos_text: str = "",
+    eos_text: str = "",
 ) -> ChatTemplate:
-    """The model's own template, or one that says in `notice` that it is not."""
-    if source and source.strip():
-        return ChatTemplate(source, bos_text, eos_text)
+    """The template a person gave, else the model's own, else one that says that it is neither."""
+    if given and given.strip():
+        return ChatTemplate(given, bos_text, eos_text, is_given=True)
+    if own and own.strip():
+        return ChatTemplate(own, bos_text, eos_text)
     said = "this model has no chat template; using "
     if "<|im_start|>" in control_texts:
         return ChatTemplate(_CHATML, bos_text, eos_text, notice=said + "the ChatML format")
@@ -140,13 +150,28 @@ def template_of(
     return ChatTemplate(_PLAIN, bos_text, eos_text, notice=notice, stops=("\nUser:",))
 
 
-def _told(fault: TemplateFault) -> EdgespecError:
+def check_template(source: str) -> None:
+    """Raises: `UsageError` for a template of a person's own that is none, naming the line."""
+    if not source.strip():
+        raise UsageError("the given chat template is empty", hint="leave it out for the model's")
+    try:
+        parsed(source)
+    except TemplateFault as fault:
+        raise _told(fault, is_given=True) from fault
+
+
+def _told(fault: TemplateFault, *, is_given: bool) -> EdgespecError:
+    whose = "the given chat template" if is_given else "the model's chat template"
     where = f" (line {fault.line} of the template)" if fault.line else ""
     if fault.is_refusal:
         return UsageError(
-            f"the model's chat template refuses this conversation{where}: {fault.message}"
+            f"{whose} refuses this conversation{where}: {fault.message}",
+            hint="--raw (Options.raw in Python) continues a text without a template",
         )
+    said = f"{whose} does not work{where}: {fault.message}"
+    if is_given:
+        return UsageError(said, hint="mend the template, or leave it out for the model's own")
     return ModelFileError(
-        f"the model's chat template does not work{where}: {fault.message}",
-        hint="--raw (Options.raw in Python) continues a text without a template",
+        said,
+        hint="--template FILE gives it another; --raw continues a text without one",
     )

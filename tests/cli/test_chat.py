@@ -148,18 +148,6 @@ def test_template_of_one_s_own_replaces_the_file_s(tmp_path: Path) -> None:
     assert "no chat template" not in told[1].stderr
 
 
-def test_template_that_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
-    path = str(tinygguf.write_llama(tmp_path / "m.gguf"))
-    (tmp_path / "bad.jinja").write_text("{% if %}")
-
-    result = CliRunner().invoke(
-        cli, ["-m", path, "-p", "ab", "--template", str(tmp_path / "bad.jinja")]
-    )
-
-    assert result.exit_code == 1
-    assert "chat template does not work (line 1 of the template)" in result.stderr
-
-
 def test_load_gets_every_model_flag(gguf: str, tmp_path: Path) -> None:
     asked: dict[str, object] = {}
     draft = tmp_path / "d.gguf"
@@ -292,69 +280,3 @@ def test_thinking_flag_without_effect_is_said(gguf: str) -> None:
     result = run("-m", gguf, "-p", "Hi", "--think", lm=lm)
 
     assert "--think changes nothing" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["-p", ""], "the prompt is empty"),
-        (["-p", "Hi", "--temp", "-1"], "temperature is -1.0, but must be 0 or more"),
-        (["-p", "Hi", "--top-p", "0"], "top_p is 0.0, but must be above 0 and at most 1"),
-        (["-p", "Hi", "--temp", "nan"], "temperature is nan, but must be 0 or more"),
-        (["-p", "Hi", "-n", "-1"], "-1 is not in the range"),
-        (["-p", "Hi", "--drafter", "eagle"], "'eagle' is not one of 'none', 'model'"),
-        (["-p", "Hi", "--tmep", "1"], "--temp"),
-        (["-p", "Hi", "--draft", "off", "--drafter", "model"], "exclude each other"),
-        (["-p", "Hi", "--drafter", "suffix", "--draft", "smollm2-135m"], "has no use"),
-        (["-p", "Hi", "--drafter", "model"], "needs a draft model"),
-        (["-p", "Hi", "--grammar", "no-such-file"], "'no-such-file' does not exist"),
-        (["--plain", "--json"], "--json needs a prompt"),
-        (["-p", "Hi", "--raw", "--template", __file__], "--raw uses no chat template"),
-        (["-p", "Hi", "--logprobs", "1"], "--logprobs are told in the JSON object only"),
-        (["--plain", "--raw"], "--raw needs a prompt"),
-        (["-p", "Hi", "--raw", "-s", "Be kind."], "--system has no place in it"),
-        (["-p", "Hi", "--threads", "100000"], "100000 is not in the range 1<=x<=512"),
-        (["pul"], "there is no command 'pul'"),
-    ],
-)
-def test_bad_input_exits_with_2_and_one_sentence(
-    arguments: list[str], sentence: str, gguf: str
-) -> None:
-    model = [] if arguments == ["pul"] else ["-m", gguf]
-
-    result = run(*arguments, *model, lm=ScriptedLM())
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert sentence in result.stderr.splitlines()[0]
-
-
-def test_unknown_option_names_the_close_one() -> None:
-    result = run("-p", "Hi", "--top-kk", "1", lm=ScriptedLM())
-
-    assert "--top-k" in result.stderr.replace("--top-kk", "")
-
-
-def test_unknown_command_names_the_close_one() -> None:
-    result = run("modles", lm=ScriptedLM())
-
-    assert "hint: did you mean: edgespec models\n" in result.stderr
-
-
-def test_unknown_word_is_taken_for_a_prompt_in_the_hint() -> None:
-    result = run("why is the sky blue?", lm=ScriptedLM())
-
-    assert 'hint: to ask the model, say: edgespec -p "why is the sky blue?"\n' in result.stderr
-
-
-def test_missing_file_exits_with_3(tmp_path: Path) -> None:
-    result = run("-m", str(tmp_path / "none.gguf"), "-p", "Hi", lm=ScriptedLM())
-
-    assert result.exit_code == 3
-    assert result.stderr.splitlines()[0].startswith("edgespec: there is no file")
-
-
-def test_chat_without_a_terminal_says_what_to_do(gguf: str) -> None:
-    result = run("-m", gguf, lm=ScriptedLM(), stdin="")
-
-    assert result.exit_code == 2
-    assert "edgespec -p" in result.stderr

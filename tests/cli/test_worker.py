@@ -101,7 +101,7 @@ def test_build_without_workers_is_one_sentence_with_the_command() -> None:
     [
         (("--memory", "lots"), "'lots' is no amount of memory"),
         (("--device", "CUDA9", "--memory", "1G"), "there is no device 'CUDA9' here"),
-        (("--port", "70000"), "70000 is not in the range"),
+        (("--port", "70000"), "70000 is not from 0 to 65,535"),
     ],
 )
 def test_worker_refuses_what_has_no_meaning(arguments: tuple[str, ...], message: str) -> None:
