@@ -246,7 +246,7 @@ def _check_places(flags: _Flags) -> None:
 def _wish(flags: _Flags) -> "Wish":
     from edgespec.bench.chosen import check
     from edgespec.bench.main import Wish
-    from edgespec.bench.peers.find import parse
+    from edgespec.bench.peers.find import check_once, parse
     from edgespec.core import Sampling
 
     check(_names(flags.arms), has_draft=flags.draft != "off")
@@ -259,13 +259,15 @@ def _wish(flags: _Flags) -> "Wish":
         peers += [f"{peer}={flags.llama_server}" for peer in named or ["llama-server"]]
     wished = [wish for peer in peers for wish in parse(peer)]
     located = {wish.name for wish in wished if wish.where}
+    # "all" says nothing about where a peer is that was also named with its place.
+    taking_part = tuple(w for w in wished if w.where or w.way or w.name not in located)
+    check_once(taking_part)
     return Wish(
         target=flags.target or "",
         draft=None if flags.draft == "off" else flags.draft or "auto",
         draft_vocab=flags.draft_vocab,
         n_threads=flags.threads,
-        # "all" says nothing about where a peer is that was also named with its place.
-        peers=tuple(w for w in wished if w.where or w.way or w.name not in located),
+        peers=taking_part,
         streams=_levels(flags.streams),
         has_chain=not flags.quick,
     )

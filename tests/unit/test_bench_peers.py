@@ -1,11 +1,8 @@
 """Other engines: a server and a child that play a script, and all that can be wrong with them."""
 
-import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 from time import sleep
@@ -15,7 +12,7 @@ import psutil
 import pytest
 
 from edgespec.bench.engine import Ask, EngineFailed
-from edgespec.bench.peers import find, llama_python, openai_http
+from edgespec.bench.peers import find, llama_python
 from edgespec.bench.peers.child import Child
 from edgespec.bench.peers.find import PeerWish, parse
 from edgespec.bench.peers.http import Server
@@ -26,49 +23,16 @@ from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.core import Sampling
 from edgespec.errors import UsageError
 from tests.unit.bench_world import prompt
+from tests.unit.played_server import Played, played_server
 
 ASK = Ask(prompt("a"), Sampling(0.5, seed=9), 4)
 SLEEPER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 
 
-class Played:
-    """A server on a port of its own: what it was asked, and what it answers next."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.events: list[dict[str, Any]] = []
-        self.status = 200
-        played = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._send(json.dumps({"data": [{"id": "a-model"}]}).encode())
-
-            def do_POST(self) -> None:
-                size = int(self.headers["Content-Length"])
-                played.asked.append(json.loads(self.rfile.read(size)))
-                lines = [f"data: {json.dumps(event)}\n\n" for event in played.events]
-                self._send("".join([*lines, "data: [DONE]\n\n"]).encode())
-
-            def _send(self, body: bytes) -> None:
-                self.send_response(played.status)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-
 @pytest.fixture
 def played() -> Iterator[Played]:
-    server = Played()
-    yield server
-    server.server.shutdown()
-    server.server.server_close()
+    with played_server() as found:
+        yield found
 
 
 @pytest.fixture
@@ -115,7 +79,7 @@ def test_llama_server_gets_our_tokens_and_our_sampling(
 
     llama(played, process).answer("llama-server:plain", ASK)
 
-    (asked,) = played.asked
+    asked = played.body
     assert asked["prompt"] == [1, 2, 3]
     assert (asked["temperature"], asked["seed"], asked["n_predict"]) == (0.5, 9, 4)
     assert asked["samplers"] == ["temperature"]
@@ -151,7 +115,7 @@ def test_prompt_is_read_with_nothing_cached(played: Played, process: PeerProcess
     reading = llama(played, process).read(ASK.prompt)
 
     assert reading.n_tokens == 3
-    assert (played.asked[0]["cache_prompt"], played.asked[0]["n_predict"]) == (False, 1)
+    assert (played.body["cache_prompt"], played.body["n_predict"]) == (False, 1)
 
 
 def test_servers_refusal_is_told_with_its_words(played: Played, process: PeerProcess) -> None:
@@ -285,42 +249,6 @@ def test_programs_of_the_children_come_along() -> None:
         compile(Path(llama_python.program(name)).read_text(encoding="utf-8"), name, "exec")
 
 
-def openai(played: Played) -> openai_http.OpenAiEngine:
-    kind = openai_http.Kind("ollama", played.url, "ollama serve")
-    return openai_http.connect(kind, "a-model")
-
-
-def test_openai_server_is_asked_for_the_conversation(played: Played) -> None:
-    played.events = [
-        {"choices": [{"delta": {"content": "One"}}]},
-        {"choices": [{"delta": {"content": " two"}}]},
-        {"choices": [], "usage": {"completion_tokens": 3}},
-    ]
-
-    run = openai(played).answer("ollama:served", ASK)
-
-    assert played.asked[0]["messages"] == [{"role": "user", "content": "Say a."}]
-    assert played.asked[0]["model"] == "a-model"
-    assert (run.n_tokens, run.tokens, len(run.arrivals)) == (3, (), 2)
-
-
-def test_openai_server_that_says_nothing_has_failed(played: Played) -> None:
-    with pytest.raises(EngineFailed, match="answered a with nothing"):
-        openai(played).answer("ollama:served", ASK)
-
-
-@pytest.mark.parametrize(
-    ("model", "sentence"), [(None, "serves a-model"), ("other", "has no model 'other'")]
-)
-def test_openai_server_must_have_the_model(
-    played: Played, model: str | None, sentence: str
-) -> None:
-    kind = openai_http.Kind("ollama", played.url, "ollama serve")
-
-    with pytest.raises(EngineFailed, match=sentence):
-        openai_http.connect(kind, model)
-
-
 def test_peers_that_are_not_here_are_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,7 +299,21 @@ def test_wishes_name_a_peer_its_way_and_its_place() -> None:
     assert {wish.name for wish in parse("all")} == set(find.NAMES)
 
 
-@pytest.mark.parametrize("wished", ["vllm", "llama-server:magic", "ollama:plain"])
+@pytest.mark.parametrize("name", ["lmstudio", "mlx-lm"])
+def test_served_peers_draft_needs_no_draft_model_of_ours(tmp_path: Path, name: str) -> None:
+    found = find.find([PeerWish(name, "draft", "a-model,a-draft")], inputs(tmp_path))
+
+    assert "there is no draft model" not in str(found.missing)
+
+
+def test_peer_from_two_places_at_once_is_refused() -> None:
+    wishes = [PeerWish("xllamacpp", "plain", "/a/python"), PeerWish("xllamacpp", where="/b/python")]
+
+    with pytest.raises(UsageError, match="xllamacpp:plain is named more than once"):
+        find.check_once(wishes)
+
+
+@pytest.mark.parametrize("wished", ["vllm", "llama-server:magic", "ollama:draft"])
 def test_wish_for_what_does_not_exist_is_refused(wished: str) -> None:
     with pytest.raises(UsageError):
         parse(wished)

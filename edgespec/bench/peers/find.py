@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import psutil
 
 from edgespec.bench.engine import EngineFailed
-from edgespec.bench.peers import llama_python, llama_server, openai_http, xllamacpp
+from edgespec.bench.peers import llama_python, llama_server, ollama, openai_http, xllamacpp
 from edgespec.bench.peers.types import Peer, PeerInputs
 from edgespec.errors import UsageError
 from edgespec.sizes import gibibytes
@@ -16,7 +16,9 @@ from edgespec.sizes import gibibytes
 ALL = "all"
 PYTHON_PEERS = {"llama-cpp-python": "llama_cpp", "xllamacpp": "xllamacpp"}
 """Peers that are packages, and what to import."""
-NAMES = (llama_server.NAME, *PYTHON_PEERS, *openai_http.KINDS)
+SERVED = (ollama.NAME, *openai_http.KINDS)
+"""Peers that run already, with models of their own."""
+NAMES = (llama_server.NAME, *PYTHON_PEERS, *SERVED)
 _IMPORT_S = 60.0
 
 
@@ -28,7 +30,8 @@ class PeerWish:
     way: str | None = None
     """Of its ways to decode, only this one; None: all."""
     where: str | None = None
-    """A program, the Python that has the package, or the name of a served model."""
+    """A program, the Python that has the package, or the name of a served model; MODEL,DRAFT for
+    one with a draft model."""
 
 
 def parse(wished: str) -> tuple[PeerWish, ...]:
@@ -52,7 +55,19 @@ def ways(name: str) -> tuple[str, ...]:
         return tuple(llama_server.WAYS)
     if name == xllamacpp.NAME:
         return tuple(xllamacpp.WAYS)
-    return llama_python.WAYS if name == llama_python.NAME else (openai_http.WAY,)
+    if name == ollama.NAME:
+        return ollama.WAYS
+    return llama_python.WAYS if name == llama_python.NAME else openai_http.WAYS
+
+
+def check_once(wishes: Sequence[PeerWish]) -> None:
+    """Raises: `UsageError` when two peers would bear the same name."""
+    labels = [f"{wish.name}:{way}" for wish, way in _ways(wishes)]
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise UsageError(
+            f"--peer {twice} is named more than once, from different places",
+            hint="measure one of them at a time",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,7 @@ def find(
             label = f"{wish.name}:{way}"
             tell(f"starting {label}")
             try:
-                if way == "draft" and inputs.draft is None:
+                if way == "draft" and inputs.draft is None and wish.name not in SERVED:
                     raise EngineFailed("there is no draft model")
                 _check_memory(wish, way, inputs)
                 peer = _start(wish, way, inputs)
@@ -102,7 +117,7 @@ def _ways(wishes: Iterable[PeerWish]) -> Iterable[tuple[PeerWish, str]]:
 
 def _check_memory(wish: PeerWish, way: str, inputs: PeerInputs) -> None:
     """Raises: `EngineFailed` rather than let the machine swap in the middle of a measurement."""
-    if wish.name in openai_http.KINDS:
+    if wish.name in SERVED:
         return
     files = [inputs.target, *([inputs.draft] if inputs.draft and way == "draft" else [])]
     # Weights may lie in memory twice: as read, and repacked for the processor's kernels.
@@ -118,7 +133,10 @@ def _start(wish: PeerWish, way: str, inputs: PeerInputs) -> Peer:
     if wish.name == llama_server.NAME:
         return llama_server.start(llama_server.binary(wish.where), way, inputs)
     if wish.name in openai_http.KINDS:
-        return openai_http.connect(openai_http.KINDS[wish.name], wish.where, inputs.energy_j)
+        kind = openai_http.KINDS[wish.name]
+        return openai_http.connect(kind, way, wish.where, inputs.energy_j)
+    if wish.name == ollama.NAME:
+        return ollama.connect(wish.where, inputs)
     python = wish.where or sys.executable
     require_package(python, wish.name, PYTHON_PEERS[wish.name])
     if wish.name == xllamacpp.NAME:

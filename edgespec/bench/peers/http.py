@@ -1,4 +1,4 @@
-"""Streamed requests to a local server: JSON in, server-sent events out."""
+"""Streamed requests to a local server: JSON in, server-sent events or JSON lines out."""
 
 import http.client
 import json
@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from edgespec.bench.engine import EngineFailed
 
 _TIMEOUT_S = 600.0
+_MOST_TOLD = 300
+"""Characters of what a server says is wrong."""
 
 
 class Server:
@@ -39,8 +41,23 @@ class Server:
             return False
         return True
 
-    def stream(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The events of a streamed answer, as they arrive. Raises: `EngineFailed`."""
+    def events(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The server-sent events of a streamed answer, as they arrive. Raises: `EngineFailed`."""
+        for line in self._streamed(path, body):
+            if not line.startswith(b"data:"):
+                continue
+            data = line[5:].strip()
+            if data == b"[DONE]":
+                return
+            yield self._read(data)
+
+    def lines(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The same of a server that writes one JSON object a line. Raises: `EngineFailed`."""
+        for line in self._streamed(path, body):
+            if line.strip():
+                yield self._read(line)
+
+    def _streamed(self, path: str, body: Mapping[str, Any]) -> Iterator[bytes]:
         connection = self._connection(_TIMEOUT_S)
         try:
             connection.request(
@@ -51,23 +68,28 @@ class Server:
             )
             response = self._checked(connection.getresponse())
             while line := response.readline():
-                if not line.startswith(b"data:"):
-                    continue
-                data = line[5:].strip()
-                if data == b"[DONE]":
-                    return
-                yield json.loads(data)
-        except (OSError, http.client.HTTPException, ValueError) as error:
+                yield line
+        except (OSError, http.client.HTTPException) as error:
             raise self._failed(error) from error
         finally:
             connection.close()
+
+    def _read(self, data: bytes) -> dict[str, Any]:
+        """One object. Raises: `EngineFailed` when it is none, or tells of an error."""
+        try:
+            found: dict[str, Any] = json.loads(data)
+        except ValueError as error:
+            raise self._failed(error) from error
+        if error_told := found.get("error"):
+            raise EngineFailed(f"{self.name} broke off: {str(error_told)[:_MOST_TOLD]}")
+        return found
 
     def _connection(self, timeout_s: float) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self._host, self._port, timeout=timeout_s)
 
     def _checked(self, response: http.client.HTTPResponse) -> http.client.HTTPResponse:
         if response.status != 200:
-            said = response.read(300).decode("utf-8", "replace")
+            said = response.read(_MOST_TOLD).decode("utf-8", "replace")
             raise EngineFailed(f"{self.name} answered with status {response.status}: {said}")
         return response
 

@@ -45,7 +45,7 @@ class LlamaHttpEngine(ChildEngine):
         tokens: list[int] = []
         arrivals: list[tuple[float, int]] = []
         timings: dict[str, Any] = {}
-        for event in self._server.stream("/completion", {**self._body(ask), **how}):
+        for event in self._server.events("/completion", {**self._body(ask), **how}):
             timings = event.get("timings", timings)
             told = event.get("tokens") or []
             # The last event repeats the whole answer.

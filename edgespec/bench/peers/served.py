@@ -1,0 +1,127 @@
+"""What servers share that were running before and go on afterwards: mlx-lm, Ollama, LM Studio.
+
+They have their own model files, templates and counts: what is not the same is told beside the
+ratio.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+
+from edgespec.bench.energy import Energy, spent_j, unmeasured
+from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
+from edgespec.bench.peers.types import Build
+from edgespec.bench.suite import BenchPrompt
+from edgespec.core import Sampling
+from edgespec.events import Stats
+
+AS_SERVED = "served"
+"""Whatever it was set to by its user."""
+WITH_DRAFT = "draft"
+"""With a draft model that is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an answer as it arrives; counts are those of the whole answer, where told."""
+
+    has_text: bool = False
+    n_tokens: int | None = None
+    n_drafted: int | None = None
+    n_accepted: int = 0
+
+
+Pieces = Callable[[Ask], Iterator[Piece]]
+
+
+class ServedEngine:
+    """Implements `types.Peer` and `streams.Crowd`: a server that is not ours to stop."""
+
+    peak_bytes: int | None = None
+    remembers = False
+    is_batching = True
+
+    def __init__(
+        self, name: str, way: str, pieces: Pieces, build: Build, energy_j: Energy = unmeasured
+    ) -> None:
+        """`pieces` asks, and hears the answer."""
+        self.name = f"{name}:{way}"
+        self.arms: tuple[str, ...] = (self.name,)
+        # As served it may draft as well, so that nothing is known to be plain.
+        self.plain: str | None = f"{name}:{AS_SERVED}" if way == WITH_DRAFT else None
+        self.build = build
+        self._pieces = pieces
+        self._energy_j = energy_j
+        self._has_read: set[str] = set()
+
+    def wake(self) -> None:
+        """It is always ready."""
+
+    def rest(self) -> None:
+        """Nothing is asked of it; whether it then uses the processor is its own affair."""
+
+    def close(self) -> None:
+        """It was running before, and goes on."""
+
+    def read(self, prompt: BenchPrompt) -> Reading:
+        """Ask for one token. What it has read before it may have kept: that time says nothing."""
+        took_s = self._run(Ask(prompt, Sampling(), 1), perf_counter()).wall_s
+        is_cold = prompt.name not in self._has_read
+        self._has_read.add(prompt.name)
+        return Reading(0, took_s if is_cold else math.nan)
+
+    def answer(self, arm: str, ask: Ask) -> Run:
+        """Answer once."""
+        return self._run(ask, perf_counter())
+
+    def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
+        """One of several answers at once; times count from `began_s`."""
+        return self._run(ask, began_s)
+
+    def _run(self, ask: Ask, began_s: float) -> Run:
+        arrivals: list[tuple[float, int]] = []
+        n_told: int | None = None
+        drafts: Piece | None = None
+        energy_j = self._energy_j()
+        for piece in self._pieces(ask):
+            if piece.has_text:
+                arrivals.append((perf_counter() - began_s, 1))
+            n_told = piece.n_tokens or n_told
+            drafts = piece if piece.n_drafted is not None else drafts
+        wall_s, after_j = perf_counter() - began_s, self._energy_j()
+        n_tokens = n_told or len(arrivals)
+        if not n_tokens:
+            raise EngineFailed(f"{self.name} answered {ask.prompt.name} with nothing")
+        return Run(
+            self.name,
+            (),
+            n_tokens,
+            wall_s,
+            tuple(arrivals),
+            stats=_stats(n_tokens, drafts) if drafts else None,
+            energy_j=spent_j(energy_j, after_j),
+        )
+
+
+def _stats(n_tokens: int, drafts: Piece) -> Stats:
+    return Stats(
+        generated_tokens=n_tokens,
+        passes=n_tokens - drafts.n_accepted,  # each gives one token of the target's own
+        drafted=drafts.n_drafted or 0,
+        accepted=drafts.n_accepted,
+    )
+
+
+def model_among(name: str, model: str | None, served: list[str]) -> str:
+    """The model under the name by which it is served. Raises: `EngineFailed`."""
+    if model is None:
+        # Any other model would say nothing about this one.
+        raise EngineFailed(
+            f"{name} serves {', '.join(served) or 'no model'}; which of them is the same?",
+            hint=f"--peer {name}=MODEL",
+        )
+    found = next((each for each in (model, f"{model}:latest") if each in served), None)
+    if found is None:
+        raise EngineFailed(f"{name} has no model {model!r}, but {', '.join(served) or 'none'}")
+    return found
