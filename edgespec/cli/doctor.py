@@ -7,6 +7,7 @@ import click
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
 from edgespec.cli.render import Screen
+from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
     from edgespec.api.types import DraftVocab
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 )
 @click.option("--draft-vocab", type=click.Choice(("same", "intersect")), default="same",
               help="With --pair: of another vocabulary, through what both share.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="With --pair: one prompt instead of four.")
 @click.option("--curve", metavar="MODEL", help="Measure what its passes cost by their rows.")
 @click.option("--draft", metavar="MODEL|off|auto", help="With --curve: the draft model.")
 @click.option("--recycling", metavar="MODEL", help="Measure whether token recycling would pay.")
@@ -32,6 +34,7 @@ def doctor(
     /,
     pair: tuple[str, str] | None,
     draft_vocab: "DraftVocab",
+    quick: bool,
     curve: str | None,
     draft: str | None,
     recycling: str | None,
@@ -42,8 +45,15 @@ def doctor(
 
     Exits with 1 when something needs mending.
     """
+    for flag, is_said, mode, is_asked in (
+        ("--quick", quick, "--pair", pair),
+        ("--draft-vocab", draft_vocab != "same", "--pair", pair),
+        ("--draft", draft is not None, "--curve", curve),
+    ):
+        if is_said and is_asked is None:
+            raise UsageError(f"{flag} is for {mode}", hint=f"leave it out, or add {mode}")
     if pair is not None:
-        return _check_pair(shared.screen, *pair, draft_vocab)
+        return _check_pair(shared.screen, *pair, draft_vocab, is_quick=quick)
     if curve is not None:
         return _show_curve(shared.screen, curve, draft)
     if recycling is not None:
@@ -67,7 +77,9 @@ def show(screen: Screen, report: "Report") -> int:
     return 1 if report.problems else 0
 
 
-def _check_pair(screen: Screen, target: str, draft: str, draft_vocab: "DraftVocab") -> int:
+def _check_pair(
+    screen: Screen, target: str, draft: str, draft_vocab: "DraftVocab", *, is_quick: bool
+) -> int:
     from edgespec.proof.pair import prove
     from edgespec.proof.words import lines
 
@@ -75,6 +87,7 @@ def _check_pair(screen: Screen, target: str, draft: str, draft_vocab: "DraftVoca
         target,
         draft,
         draft_vocab=draft_vocab,
+        is_quick=is_quick,
         progress=lambda phase, share: screen.status(phase),
     )
     for line in lines(proof):

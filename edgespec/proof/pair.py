@@ -5,7 +5,7 @@ drawn from the draft model's real distributions are accepted as often as theory 
 comes out has the target's law; block verification accepts no less than token by token.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from edgespec.api.types import DraftVocab, Options
 from edgespec.bench.rig import Rig
-from edgespec.bench.suite import prompts
+from edgespec.bench.suite import BenchPrompt, prompts
 from edgespec.control.costs import Measured
 from edgespec.core import Dist, Draft, Sampling, Session, Tokens
 from edgespec.drafters.translation import Translation
@@ -78,14 +78,17 @@ def prove(
     draft: str | Path,
     *,
     draft_vocab: DraftVocab = "same",
+    is_quick: bool = False,
     n_threads: int | None = None,
     progress: Callable[[str, float], None] = lambda phase, fraction: None,
 ) -> Proof:
-    """Load the pair and try to refute it. Raises: `IncompatibleDraft`; as `edgespec.load`."""
+    """Load the pair and try to refute it, on one prompt where it `is_quick`.
+
+    Raises: `IncompatibleDraft`; as `edgespec.load`.
+    """
     rig = Rig.load(target, draft, n_threads, progress, draft_vocab=draft_vocab)
     try:
-        progress("comparing greedy texts", 0.0)
-        greedy = tuple(_greedy(rig))
+        greedy = tuple(_greedy(rig, prompts(_SUITE)[: 1 if is_quick else None], progress))
         progress("measuring acceptance", 0.0)
         names = rig.model.description
         assert names.draft is not None, "a pair has a draft model"
@@ -103,10 +106,13 @@ def prove(
         rig.close()
 
 
-def _greedy(rig: Rig) -> Iterator[Greedy]:
-    for prompt in prompts(_SUITE):
+def _greedy(
+    rig: Rig, asked: Sequence[BenchPrompt], progress: Callable[[str, float], None]
+) -> Iterator[Greedy]:
+    for prompt in asked:
         plain = rig.model.complete(prompt.messages, _greedy_options("none")).tokens
         for name in (name for name in rig.drafters if name != "none"):
+            progress(f"comparing greedy texts: {prompt.name}, {name}", 0.0)
             tokens = rig.model.complete(prompt.messages, _greedy_options(name)).tokens
             if tokens == plain:
                 yield Greedy(prompt.name, name, None)

@@ -27,10 +27,11 @@ def lines(proof: Proof) -> Iterator[str]:
 
 def _greedy_lines(found: Sequence[Greedy]) -> Iterator[str]:
     equal = [greedy for greedy in found if greedy.difference is None]
+    n_prompts = len({greedy.prompt for greedy in found})
     yield (
         f"Greedy: {len(equal)} of {len(found)} answers of up to {GREEDY_TOKENS} tokens, over "
         f"{len({greedy.drafter for greedy in found})} drafters and "
-        f"{len({greedy.prompt for greedy in found})} prompts, equal plain decoding's."
+        f"{n_prompts} prompt{'s' if n_prompts != 1 else ''}, equal plain decoding's."
     )
     for greedy in found:
         if greedy.difference is not None:

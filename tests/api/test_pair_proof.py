@@ -134,6 +134,32 @@ def test_doctor_proves_a_sound_pair(tmp_path: Path) -> None:
     assert "Verdict: lossless." in result.stdout
 
 
+def test_doctor_proves_a_pair_quickly_on_one_prompt(tmp_path: Path) -> None:
+    target = tinygguf.write_llama(tmp_path / "target.gguf", n_ctx=2048)
+    draft = tinygguf.write_llama(tmp_path / "draft.gguf", n_ctx=2048, noise=0.1)
+
+    result = CliRunner().invoke(cli, ["doctor", "--quick", "--pair", str(target), str(draft)])
+
+    assert result.exit_code == 0, result.output
+    assert " drafters and 1 prompt, equal" in result.stdout
+    assert "Verdict: lossless." in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--quick"], "--quick is for --pair"),
+        (["--draft-vocab", "intersect"], "--draft-vocab is for --pair"),
+        (["--draft", "m"], "--draft is for --curve"),
+    ],
+)
+def test_doctor_refuses_flags_that_it_would_ignore(flags: list[str], told: str) -> None:
+    result = CliRunner().invoke(cli, ["doctor", *flags])
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
 @pytest.mark.parametrize("n_ctx", [4, 64])
 def test_doctor_proves_a_pair_whose_draft_has_a_short_context(tmp_path: Path, n_ctx: int) -> None:
     """It sees the end of the text; what it says of that is judged as any draft."""
