@@ -10,6 +10,11 @@ _SURE = 0.75
 """Share of a draft's tokens that are expected to come true, from which on it may take what the
 ledger keeps in reserve."""
 
+_LEAST_WORTH = 1.3
+"""Tokens that a plain step's time must be worth for this: of many lengths the one that promises
+most flatters, and in an answer with little to copy two tries that fail are not made up for. With
+it, replays of recorded chats lose half as much, and edits gain no less."""
+
 
 class FreeArm:
     """One drafter within one answer. Every committed token tells what it would have said."""
@@ -22,7 +27,8 @@ class FreeArm:
     def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
         """Replace `best` by the best length, where that promises more than `best`."""
         outlook = self._drafter.outlook(context, self.acceptance.observe)
-        rates, relative, worth, most = self.acceptance.rates, at.relative, at.worth, at.most
+        rates, relative, most = self.acceptance.rates, at.relative, at.most
+        worth = max(at.worth, _LEAST_WORTH)
         survives = expected = 1.0
         most_sure = max(most, at.most_sure)
         first, is_mine, is_risky = -1, False, False

@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from edgespec.control.costs import LONGEST, Measured
 from edgespec.drafters.model import bucket_of
+from edgespec.replay.asked import drafts_s
 from edgespec.replay.oracle import runs_of
 from edgespec.replay.trace import Trace
 
 Odds = Mapping[str, Mapping[int, float]]
 """By drafter and bucket: how often a token came true, those before it having done so."""
+_NOTHING = (0.0,) * (LONGEST + 1)
 _UNLIKELY = 0.003
 """Survival from which on a draft is not looked at further."""
 
@@ -25,7 +27,8 @@ class _Chain(NamedTuple):
 
     odds: Sequence[float]
     accepted: int
-    token_s: float
+    draft_s: Sequence[float]
+    """By length; who knows the odds is told which guesses of a draft model's tokens are right."""
 
 
 class _Ahead(NamedTuple):
@@ -58,7 +61,7 @@ def odds_s(trace: Trace, costs: Measured, odds: Odds) -> float:
     free = [*_free(trace, odds)]
     if not trace.paid or costs.draft_s is None or costs.read_s is None:
         return _least(trace.n_tokens, free, pass_s)[0].real_s
-    warm = _least(trace.n_tokens, [*free, *_paid(trace, odds, costs.draft_s)], pass_s)
+    warm = _least(trace.n_tokens, [*free, *_paid(trace, odds, costs)], pass_s)
     reading_s = costs.read_s * max(0, trace.prompt_tokens - 1)
     instead = [ahead.after(reading_s) for ahead in warm]
     return _least(trace.n_tokens, free, pass_s, instead)[0].real_s
@@ -78,14 +81,17 @@ def _free(trace: Trace, odds: Odds) -> Iterator[list[_Chain]]:
     """By drafter, its draft at each position."""
     for name, proposals in trace.free.items():
         own = odds.get(name, {})
-        yield [_Chain([own.get(b, 0.0) for b in p.buckets], p.accepted, 0.0) for p in proposals]
+        yield [
+            _Chain([own.get(b, 0.0) for b in p.buckets], p.accepted, _NOTHING) for p in proposals
+        ]
 
 
-def _paid(trace: Trace, odds: Odds, draft_s: float) -> Iterator[list[_Chain]]:
+def _paid(trace: Trace, odds: Odds, costs: Measured) -> Iterator[list[_Chain]]:
+    spent_s = drafts_s(trace, costs, LONGEST)
     for name, paid in trace.paid.items():
         own = [odds[name][bucket_of(sure)] for sure in paid.confidence]
         runs = runs_of(paid)
-        yield [_Chain(own[at : at + LONGEST], run, draft_s) for at, run in enumerate(runs)]
+        yield [_Chain(own[at : at + LONGEST], run, spent_s[at]) for at, run in enumerate(runs)]
 
 
 def _least(
@@ -111,7 +117,7 @@ def _drafted(chain: _Chain, at: int, ahead: Sequence[_Ahead], pass_s: Sequence[f
     for k, odds in enumerate(chain.odds[: len(ahead) - at - 2], start=1):
         refused_s += survives * (1 - odds) * ahead[at + k].foreseen_s
         survives *= odds
-        spent_s = pass_s[k + 1] + k * chain.token_s
+        spent_s = pass_s[k + 1] + chain.draft_s[k]
         foreseen_s = spent_s + refused_s + survives * ahead[at + k + 1].foreseen_s
         if foreseen_s < best.foreseen_s:
             came_to = at + min(k, chain.accepted) + 1

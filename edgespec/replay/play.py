@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgespec.control.costs import LONGEST, Measured
-from edgespec.core import Choice, Controller, Draft, Sampler, Steering, Tokens
+from edgespec.core import Choice, Controller, Draft, Sampler, Tokens
 from edgespec.drafters import find
 from edgespec.drafters.arms import Bucket, Heard
-from edgespec.drafters.model import ModelDrafter, bucket_of
 from edgespec.events import Step
+from edgespec.replay.asked import ON, TracedPaid
 from edgespec.replay.branching import TracedTree, TracedWindow
-from edgespec.replay.trace import PaidTrace, Proposal, Trace
+from edgespec.replay.trace import Proposal, Trace
 
 
 class TracedFree:
@@ -43,60 +43,6 @@ class TracedFree:
         raise AssertionError("a replay drafts nothing")
 
 
-class TracedPaid:
-    """Implements `arms.Paid`: drafts what was recorded."""
-
-    note = ""
-    buckets: Sequence[Bucket] = ModelDrafter.buckets
-    shares: Sequence[float] = ModelDrafter.shares
-
-    def __init__(self, name: str, trace: Trace) -> None:
-        self.name = name
-        self._trace: PaidTrace = trace.paid[name]
-        self._start = trace.prompt_tokens
-        self._is_greedy = trace.temperature == 0
-        self.n_read = 0
-
-    def bucket_of(self, confidence: float) -> int:
-        """See `arms.Paid`."""
-        return bucket_of(confidence)
-
-    def unread(self, context: Tokens) -> int:
-        """See `arms.Paid`."""
-        return max(0, len(context) - 1 - self.n_read)
-
-    def read(self, context: Tokens, n_tokens: int, sampler: Sampler) -> None:
-        """Never called: a replay has no models."""
-        raise AssertionError("a replay reads nothing")
-
-    def draft_while(self, context: Tokens, k: int, sampler: Sampler, steering: Steering) -> Draft:
-        """Never called: a replay has no tokens."""
-        raise AssertionError("a replay drafts nothing")
-
-    def drafted(self, context: int, k: int, steering: Steering) -> tuple[int, int, int]:
-        """How many tokens it would draft, how many are accepted, and its passes."""
-        trace, start = self._trace, context - self._start
-        drafted = passes = 0
-        refused: int | None = None
-        while drafted < k and steering.asks():
-            passes += 1
-            at = start + drafted
-            if refused is None:
-                sure = trace.confidence[at]
-            else:
-                further = trace.astray.get(refused, ()) or (trace.confidence[refused],)
-                sure = further[min(at - refused - 1, len(further) - 1)]
-            if not steering.draws(sure):
-                break
-            if refused is None and not trace.accepted[at]:
-                refused = at
-            drafted += 1
-        if self._is_greedy:
-            drafted = steering.kept(drafted)
-        accepted = drafted if refused is None else min(refused - start, drafted)
-        return drafted, accepted, passes
-
-
 TracedArm = TracedFree | TracedPaid | TracedTree | TracedWindow
 
 
@@ -109,8 +55,8 @@ class Arms:
     branching: tuple[TracedTree | TracedWindow, ...]
 
     @staticmethod
-    def of(trace: Trace) -> "Arms":
-        """All that were recorded."""
+    def of(trace: Trace, costs: Measured) -> "Arms":
+        """All that were recorded, and a cascade of them."""
         branching: list[TracedTree | TracedWindow] = []
         if trace.trees:
             branching.append(TracedTree(trace))
@@ -118,7 +64,7 @@ class Arms:
             branching.append(TracedWindow(trace))
         return Arms(
             tuple(TracedFree(name, _buckets(name), trace) for name in trace.free),
-            tuple(TracedPaid(name, trace) for name in trace.paid),
+            TracedPaid.of(trace, costs),
             tuple(branching),
         )
 
@@ -140,25 +86,12 @@ Policy = Callable[[Arms, Measured], Controller]
 """Makes the controller for one trace."""
 
 
-class _On:
-    """Steers a draft model straight on."""
-
-    def asks(self) -> bool:
-        return True
-
-    def draws(self, confidence: float) -> bool:
-        return True
-
-    def kept(self, n_drawn: int) -> int:
-        return n_drawn
-
-
 def play(trace: Trace, policy: Policy, costs: Measured) -> list[Step]:
     """The steps that the policy takes, each with the time it takes by `costs`.
 
     A target's pass takes what `costs` says of its rows, a drafter that is free nothing.
     """
-    arms = Arms.of(trace)
+    arms = Arms.of(trace, costs)
     controller = policy(arms, costs)
     steps: list[Step] = []
     at = trace.prompt_tokens
@@ -192,7 +125,6 @@ def _step(
         accepted = min(arm.accepted(at, choice.k), budget)
         drafted, rows = max(accepted, 1), choice.k + 1
     elif arm is not None:
-        assert costs.draft_s is not None, "a draft model has costs"
         assert costs.read_s is not None, "a draft model has costs"
         unread = max(0, at - 1 - arm.n_read)
         if choice.n_read:
@@ -201,8 +133,9 @@ def _step(
             arm.n_read += n
         elif choice.k:
             k = min(choice.k, budget)
-            drafted, accepted, passes = arm.drafted(at, k, choice.steering or _On())
-            draft_s = passes * costs.draft_s + unread * costs.read_s
+            drawn = arm.drafted(at, k, choice.steering or ON)
+            drafted, accepted = drawn.drafted, drawn.accepted
+            draft_s = drawn.draft_s + unread * costs.read_s
             arm.n_read = at + min(accepted, max(drafted - 1, 0))
     rows = drafted + 1 if rows is None else rows
     pass_s = costs.target.of(rows)

@@ -11,8 +11,10 @@ from edgespec.control.costs import LONGEST, Measured
 from edgespec.control.fixed import Fixed
 from edgespec.control.log import Log
 from edgespec.core import Choice, Controller, Tokens
+from edgespec.drafters import SUPERSEDES
 from edgespec.drafters.lookahead import LookaheadDrafter
 from edgespec.events import Step
+from edgespec.replay.asked import paid_names
 from edgespec.replay.play import Arms, Policy
 from edgespec.replay.trace import Trace
 
@@ -122,10 +124,11 @@ class ByMatch:
 def auto(arms: Arms, costs: Measured) -> Controller:
     """The controller, as a first answer after loading finds it: no earlier counts."""
     live = costs.live()
+    superseded = {SUPERSEDES.get(arm.name) for arm in arms.paid}
     usual = {arm.name: Usual(arm.buckets) for arm in arms.free}
     usual |= {arm.name: Usual(arm.buckets) for arm in arms.paid}
     usual |= {arm.name: Usual(arm.buckets) for arm in arms.branching}
-    paid = arms.paid if costs.draft_s is not None else ()
+    paid = [arm for arm in arms.paid if arm.name not in superseded]
     # Of lookahead's pool the controller asks only what a window has found.
     free = [arm for arm in arms.free if arm.name != LookaheadDrafter.name]
     return Auto(free, paid, live, usual, Log("auto", None, live), branching=arms.branching)
@@ -164,7 +167,7 @@ def static(trace: Trace) -> dict[str, Policy]:
     found: dict[str, Policy] = {"plain": plain}
     for name in trace.free:
         found.update({f"{name} {k}": fixed(name, k) for k in LENGTHS})
-    for name in trace.paid:
+    for name in paid_names(trace):
         found.update({f"{name} {k}": fixed(name, k) for k in MODEL_LENGTHS})
     return found
 

@@ -25,6 +25,7 @@ from edgespec.drafters.model import ModelDrafter, top_probability
 from edgespec.drafters.tree import TreeDrafter
 from edgespec.drafters.ways import n_common
 from edgespec.errors import UsageError
+from edgespec.replay.backing import Copies, Said
 from edgespec.replay.grown import Grown
 from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace
 from edgespec.replay.windows import windows
@@ -58,7 +59,7 @@ def record(
             tokens = rig.tokens_of(prompt)
             for temperature in plan.temperatures:
                 tell(f"recording {prompt.name} at temperature {temperature:g}")
-                walk = _Walk(rig, temperature)
+                walk = _Walk(rig, temperature, inputs)
                 answer, paid = walk.answer(tokens, plan.n_tokens(prompt))
                 found = {}
                 if with_windows:
@@ -135,8 +136,9 @@ def _built(name: str, inputs: DrafterInputs) -> Free | None:
 class _Walk:
     """One answer of the target, with its draft model beside it."""
 
-    def __init__(self, rig: Rig, temperature: float) -> None:
+    def __init__(self, rig: Rig, temperature: float, inputs: DrafterInputs) -> None:
         self._rig = rig
+        self._copies = Copies(inputs) if rig.draft is not None else None
         self._translation = rig.translation
         shaping = Sampling(temperature=temperature, seed=_SEED)
         self._sampler = RequestSampler(shaping, rig.target.n_vocab)
@@ -151,22 +153,28 @@ class _Walk:
         while len(context) < len(prompt) + n_most:
             p = self._sampler.dist(rig.target.forward(context, n_logits=1)[0], context)
             token = self._sampler.draw(p, len(context))
-            if rig.draft is not None:
+            if self._copies is not None:
                 drafted = self._drafted(context)
-                is_right = drafted is not None and self._is_accepted(p, drafted[0], token)
+                is_right = drafted is not None and self._is_accepted(p, drafted.q, token)
+                said = token
                 if drafted is not None and not is_right:
-                    refused = self._refused(p, drafted[0])
-                    astray[len(accepted)] = self._astray(context, refused)
-                confidence.append(0.0 if drafted is None else drafted[1])
+                    said = self._refused(p, drafted.q)
+                self._copies.compare(context, drafted, said)  # before its row is overwritten
+                if drafted is not None and not is_right:
+                    astray[len(accepted)] = self._astray(context, said)
+                confidence.append(0.0 if drafted is None else drafted.confidence)
                 accepted.append(is_right)
             context = np.append(context, np.int32(token))
             if rig.is_eog(token):
                 break
-        paid = PaidTrace(tuple(accepted), tuple(confidence), astray)
         answer = context[len(prompt) :].tolist()
-        return answer, {} if rig.draft is None else {ModelDrafter.name: paid}
+        if self._copies is None:
+            return answer, {}
+        backing = self._copies.backing
+        paid = PaidTrace(tuple(accepted), tuple(confidence), astray, backing)
+        return answer, {ModelDrafter.name: paid}
 
-    def _drafted(self, context: Tokens) -> tuple[Dist, float] | None:
+    def _drafted(self, context: Tokens) -> Said | None:
         """What the draft model says next, and how sure it is; None within a character.
 
         It sees what fits its own context.
@@ -178,7 +186,7 @@ class _Walk:
         read = translation.context(context)[-draft.n_ctx :]
         row = translation.row(draft.forward(read, n_logits=1)[0])
         q = self._sampler.dist(row, context)
-        return q, round(top_probability(row, q), 3)
+        return Said(row, q, round(top_probability(row, q), 3))
 
     def _is_accepted(self, p: Dist, q: Dist, token: int) -> bool:
         """Whether the draft's token would have been accepted, given that `token` was emitted."""
@@ -203,9 +211,8 @@ class _Walk:
             drafted = self._drafted(context)
             if drafted is None:
                 break
-            q, confidence = drafted
-            sure.append(confidence)
-            token = self._sampler.draw_draft(q, len(context))
+            sure.append(drafted.confidence)
+            token = self._sampler.draw_draft(drafted.q, len(context))
         return tuple(sure)
 
 

@@ -30,6 +30,16 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
+class Backing:
+    """What a draft model says of the first token that a free drafter proposes, by position."""
+
+    probs: tuple[float, ...]
+    """How likely it finds it, in the sense of its own confidence; 0 where nothing is proposed."""
+    is_drawn: tuple[bool, ...]
+    """Whether it is the very token that it would have drafted itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class PaidTrace:
     """What a draft model would have drafted, token by token."""
 
@@ -39,6 +49,8 @@ class PaidTrace:
     """How sure it was of that token."""
     astray: dict[int, tuple[float, ...]]
     """After a position whose token is refused: how sure it was of those it would go on with."""
+    backing: dict[str, Backing] = field(default_factory=dict)
+    """By free drafter that looks things up; empty: not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +157,7 @@ def _trace_to_json(trace: Trace) -> dict[str, Any]:
                 "accepted": "".join("01"[a] for a in paid.accepted),
                 "confidence": paid.confidence,
                 "astray": {str(at): sure for at, sure in paid.astray.items()},
+                **_backing_to_json(paid.backing),
             }
             for name, paid in trace.paid.items()
         },
@@ -156,6 +169,13 @@ def _trace_to_json(trace: Trace) -> dict[str, Any]:
     if trace.windows:
         out["windows"] = {str(n): right for n, right in trace.windows.items()}
     return out
+
+
+def _backing_to_json(backing: dict[str, Backing]) -> dict[str, Any]:
+    if not backing:
+        return {}
+    drawn = {name: "".join("01"[a] for a in found.is_drawn) for name, found in backing.items()}
+    return {"backing": {name: [found.probs, drawn[name]] for name, found in backing.items()}}
 
 
 def _trace_from_json(found: dict[str, Any]) -> Trace:
@@ -174,6 +194,10 @@ def _trace_from_json(found: dict[str, Any]) -> Trace:
                 tuple(a == "1" for a in paid["accepted"]),
                 tuple(paid["confidence"]),
                 {int(at): tuple(sure) for at, sure in paid["astray"].items()},
+                {
+                    drafter: Backing(tuple(probs), tuple(a == "1" for a in drawn))
+                    for drafter, (probs, drawn) in paid.get("backing", {}).items()
+                },
             )
             for name, paid in found["paid"].items()
         },

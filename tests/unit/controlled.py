@@ -12,7 +12,7 @@ from edgespec.core import Choice, Draft, Sampler, Steering, Tokens
 from edgespec.costs import PassCosts
 from edgespec.drafters.arms import Bucket, Heard, Offer, Rates
 from edgespec.events import Step
-from edgespec.replay.play import TracedPaid
+from edgespec.replay.asked import OneByOne, TracedPaid
 from edgespec.replay.trace import PaidTrace, Trace
 
 _ROWS = (1, 8, 9, 16, 17, 32, 33, 64)
@@ -51,7 +51,7 @@ def traced(
     """A draft model that is always so sure, and always right or always wrong."""
     paid = PaidTrace((accepted,) * n_tokens, (confidence,) * n_tokens, {})
     trace = Trace("made", 0.0, prompt_tokens, n_tokens, {}, {"model": paid})
-    return TracedPaid("model", trace)
+    return TracedPaid("model", trace, OneByOne(0.0))
 
 
 def costs_of(

@@ -67,7 +67,7 @@ def test_controller_reaches_85_percent_of_a_clairvoyant_on_measured_curves(curve
 
 @pytest.mark.parametrize(
     ("curve", "of_clairvoyant", "of_odds"),
-    [("CUDA", 0.72, 0.95), ("METAL", 0.64, 0.88), ("FLAT", 0.66, 0.92)],
+    [("CUDA", 0.70, 0.92), ("METAL", 0.65, 0.87), ("FLAT", 0.66, 0.89)],
 )
 def test_controller_keeps_its_share_of_what_can_be_known_on_assumed_curves(
     curve: str, of_clairvoyant: float, of_odds: float
@@ -130,7 +130,7 @@ def test_curves_stand_below_each_other_with_the_best_other_rule() -> None:
 
     assert head.split() == [*"abcd", "d/a", "d/b", "d/c", "best", "of", "the", "others"]
     assert first.startswith(f"AVX2  {result('AVX2').mean(CLAIRVOYANT):5.2f}")
-    assert second.endswith(f"{result('CUDA').mean('model 5'):.2f} model 5")
+    assert second.endswith(f"{result('CUDA').mean('cascade 7'):.2f} cascade 7")
 
 
 def made(accepted: list[int], *, likely: bool = True, model: list[bool] | None = None) -> Trace:

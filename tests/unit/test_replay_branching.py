@@ -92,7 +92,7 @@ def test_a_window_of_a_set_size_is_run_at_every_step() -> None:
 
 def test_fewer_nodes_than_a_window_are_a_chain_from_the_pool() -> None:
     arms = Arms.of(
-        Trace("made", 0.0, 50, 1, {"lookahead": (Proposal((0,), 1),)}, {}, windows={7: (0,)})
+        Trace("made", 0.0, 50, 1, {"lookahead": (Proposal((0,), 1),)}, {}, windows={7: (0,)}), FLAT
     )
     few, many = (arms.chosen(fixed("lookahead", k)(arms, FLAT).choose([], 63)) for k in (3, 7))
 
@@ -103,7 +103,7 @@ def test_every_recorded_drafter_has_its_buckets() -> None:
     empty = (Proposal((0,), 1),)
 
     arms = Arms.of(
-        Trace("made", 0.0, 9, 1, {"suffix": empty, "index": empty, "lookahead": empty}, {})
+        Trace("made", 0.0, 9, 1, {"suffix": empty, "index": empty, "lookahead": empty}, {}), FLAT
     )
 
     assert [arm.name for arm in arms.free] == ["suffix", "index", "lookahead"]

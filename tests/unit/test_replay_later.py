@@ -49,6 +49,10 @@ def test_controller_keeps_its_share_of_a_clairvoyant(curve: str, of_clairvoyant:
     assert result(curve).of_clairvoyant >= of_clairvoyant
 
 
-@pytest.mark.parametrize("curve", CURVES)
-def test_controller_nearly_has_what_who_knows_the_odds_has(curve: str) -> None:
-    assert result(curve).of_odds >= 0.9
+@pytest.mark.parametrize(
+    ("curve", "of_odds"),
+    [("here", 0.97), ("AMX", 0.97), ("CUDA", 0.92), ("METAL", 0.86), ("FLAT", 0.92)],
+)
+def test_controller_nearly_has_what_who_knows_the_odds_has(curve: str, of_odds: float) -> None:
+    """Who also knows which guesses spare a draft model its passes."""
+    assert result(curve).of_odds >= of_odds

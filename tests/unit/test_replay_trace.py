@@ -11,7 +11,7 @@ from edgespec.drafters.ways import Way
 from edgespec.errors import UsageError
 from edgespec.replay.grown import Grown
 from edgespec.replay.record import proposals, trees
-from edgespec.replay.trace import PaidTrace, Proposal, Recording, Trace, read, write
+from edgespec.replay.trace import Backing, PaidTrace, Proposal, Recording, Trace, read, write
 from tests.fakes import ListRetriever
 
 TRACE = Trace(
@@ -33,6 +33,16 @@ def test_recording_is_read_as_it_was_written(tmp_path: Path, name: str) -> None:
     write(RECORDING, tmp_path / name)
 
     assert read(tmp_path / name) == RECORDING
+
+
+def test_what_a_draft_model_says_of_copies_is_read_as_it_was_written(tmp_path: Path) -> None:
+    backing = {"suffix": Backing((0.25, 0.0), (True, False))}
+    paid = {"model": replace(TRACE.paid["model"], backing=backing)}
+    recording = replace(RECORDING, traces=(replace(TRACE, paid=paid),))
+
+    write(recording, tmp_path / "kept.json")
+
+    assert read(tmp_path / "kept.json") == recording
 
 
 def test_recording_holds_no_text_unless_asked(tmp_path: Path) -> None:
