@@ -1,6 +1,6 @@
 """How evenly the tokens of an answer come, as somebody reading along sees it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from edgespec.bench.engine import Run
 
-_TOGETHER_S = 0.001
-"""A server tells the tokens of one pass one by one, faster than any model can make them."""
+_TOGETHER_S, _TOGETHER = 0.001, 0.1
+"""A server tells the tokens of one pass one by one, faster than any model can make them: within a
+millisecond, or a tenth of what a token takes in the answer's average, which no pass falls below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,18 @@ def token_gaps_ms(runs: Iterable[Run]) -> tuple[list[float], list[float]]:
     per_token: list[float] = []
     gaps: list[float] = []
     for run in runs:
-        for gap_ms, n_tokens in _gaps(run.arrivals):
+        for gap_ms, n_tokens in _gaps(run):
             gaps.append(gap_ms)
             per_token += [gap_ms / n_tokens] * n_tokens
     return per_token, gaps
 
 
-def _gaps(arrivals: Sequence[tuple[float, int]]) -> Iterable[tuple[float, int]]:
+def _gaps(run: Run) -> Iterable[tuple[float, int]]:
+    together_s = max(_TOGETHER_S, _TOGETHER * run.wall_s / max(run.n_tokens, 1))
     bursts: list[tuple[float, int]] = []
     last_s = 0.0
-    for at_s, n_tokens in arrivals:
-        if bursts and at_s - last_s < _TOGETHER_S:
+    for at_s, n_tokens in run.arrivals:
+        if bursts and at_s - last_s < together_s:
             bursts[-1] = (bursts[-1][0], bursts[-1][1] + n_tokens)
         elif n_tokens:
             bursts.append((at_s, n_tokens))

@@ -135,6 +135,17 @@ def test_latency_shares_the_wait_among_tokens_that_arrive_together() -> None:
     assert found.worst_gap_ms == pytest.approx(600)
 
 
+def test_latency_takes_a_busy_servers_events_of_one_pass_for_one_arrival() -> None:
+    # A loaded machine lets milliseconds pass between events that belong together.
+    told = ((0.4, 1), (0.8, 1), (0.802, 1), (0.804, 1), (1.2, 1))
+
+    found = latency([Run("a", (), 5, 1.2, told)])
+
+    assert found is not None
+    assert found.worst_gap_ms == pytest.approx(400, rel=0.01)
+    assert found.median_ms == pytest.approx(400 / 3, rel=0.05)
+
+
 def test_latency_takes_a_servers_quick_events_for_one_arrival() -> None:
     told_one_by_one = ((0.5, 1), (0.9, 1), (0.9003, 1), (0.9006, 1), (0.9009, 1))
 

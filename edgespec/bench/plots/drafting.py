@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from edgespec.bench.engine import PLAIN
 from edgespec.bench.plots.page import (
     COLOURS,
-    MARKERS,
     MOST_LINES,
+    arms_of,
     clean,
     first_temperature,
+    look_of,
     new_figure,
     titled,
 )
@@ -27,11 +27,11 @@ def acceptance(result: Result) -> Any:
     if not shown:
         return None
     figure, ((axes,),) = new_figure(7, 4)
-    for total, colour, marker in zip(shown, COLOURS, MARKERS, strict=False):
+    for total in shown:
         rates, length = total.acceptance_per_position, total.mean_acceptance_length or 1
         axes.plot(
-            range(1, len(rates) + 1), rates, color=colour, marker=marker, markersize=4,
-            linewidth=1.4, label=f"{total.arm}: {length:.1f} tokens per round",
+            range(1, len(rates) + 1), rates, linewidth=1.4,
+            label=f"{total.arm}: {length:.1f} tokens per round", **look_of(result, total.arm),
         )  # fmt: skip
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
@@ -46,7 +46,8 @@ def acceptance(result: Result) -> Any:
 
 def curve(result: Result) -> Any:
     """Costs above, what was chosen by them below, over the same rows."""
-    arms = list(dict.fromkeys(s.arm for s in result.lengths if s.arm != PLAIN))[:MOST_LINES]
+    with_lengths = {s.arm for s in result.lengths}
+    arms = [arm for arm in arms_of(result) if arm in with_lengths][:MOST_LINES]
     figure, ((costs,), (chosen,)) = new_figure(7, 6, 2, 1, sharex=True, height_ratios=(3, 2))
     rows = np.array(result.pass_costs.rows)
     costs.plot(
@@ -64,12 +65,12 @@ def curve(result: Result) -> Any:
     costs.set_ylim(bottom=0)
     costs.legend(fontsize=8, frameon=False, loc="upper left")
     clean(costs, "both")
-    for arm, colour, marker in zip(arms, COLOURS, MARKERS, strict=False):
+    for arm in arms:
         found = [s for s in result.lengths if s.arm == arm]
         in_all = sum(s.n for s in found)
         chosen.plot(
-            [s.drafted + 1 for s in found], [s.n / in_all for s in found], color=colour,
-            marker=marker, markersize=4, linewidth=1, linestyle=":", label=arm,
+            [s.drafted + 1 for s in found], [s.n / in_all for s in found], linewidth=1,
+            linestyle=":", label=arm, **look_of(result, arm),
         )  # fmt: skip
     chosen.set_ylabel("share of steps")
     chosen.set_yscale("symlog", linthresh=0.01, linscale=0.3)

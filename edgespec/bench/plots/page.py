@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.result import Result
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -40,6 +41,17 @@ def clean(axes: Any, grid: str) -> None:
 def first_temperature(result: Result) -> float:
     """The one that is plotted."""
     return min(result.asked.temperatures)
+
+
+def arms_of(result: Result) -> list[str]:
+    """All arms but plain decoding, in the order of every table and plot."""
+    return [arm for arm in dict.fromkeys(s.arm for s in result.scores) if arm != PLAIN]
+
+
+def look_of(result: Result, arm: str) -> dict[str, Any]:
+    """An arm's colour and marker: the same in every plot that shows arms as lines."""
+    at = arms_of(result).index(arm) % MOST_LINES
+    return {"color": COLOURS[at], "marker": MARKERS[at], "markersize": 4}
 
 
 def panels(n: int, panel_height: float, width: float = 2.6) -> tuple[Any, list[Any]]:

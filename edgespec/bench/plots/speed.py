@@ -33,7 +33,8 @@ def speedup(result: Result) -> Any:
     figure, grid = panels(len(arms), 0.9 + 0.24 * len(tasks))
     for axes, arm in zip(grid, arms, strict=True):
         _panel(axes, arm, tasks, [s for s in scored if s.arm == arm])
-    figure.supxlabel("times plain decoding (1 = as fast), 95 % interval", fontsize=9)
+    spread = ", 95 % interval" if any(s.interval for s in scored) else ""
+    figure.supxlabel(f"times plain decoding (1 = as fast){spread}", fontsize=9)
     titled(figure, result, f"Speed-up by task, temperature {temperature:g}")
     return figure
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from edgespec.bench.engine import PLAIN, is_ours
+from edgespec.bench.engine import PLAIN
 from edgespec.bench.latency import token_gaps_ms
 from edgespec.bench.plots.page import (
     COLOURS,
     HATCHES,
+    arms_of,
     clean,
     first_temperature,
     new_figure,
@@ -31,14 +32,14 @@ def latency(result: Result) -> Any:
         if cell.temperature == temperature:
             for run in (run for turn in cell.turns for run in turn):
                 runs[run.arm].append(run)
-    gaps = {arm: token_gaps_ms(found)[0] for arm, found in runs.items()}
+    gaps = {arm: token_gaps_ms(runs[arm])[0] for arm in (PLAIN, *arms_of(result)) if arm in runs}
     gaps = {arm: found for arm, found in gaps.items() if found}
     if not gaps:
         return None
     figure, grid = panels(len(gaps), 1.7)
     everything = [gap for found in gaps.values() for gap in found if gap > 0]
     bins = np.geomspace(max(0.5, min(everything)), 1.01 * max(max(everything), 2.0), 40)
-    for axes, (arm, found) in zip(grid, sorted(gaps.items(), key=_plain_first), strict=True):
+    for axes, (arm, found) in zip(grid, gaps.items(), strict=True):
         weights = np.full(len(found), 1 / len(found))
         axes.hist(np.maximum(found, bins[0]), bins, weights=weights, color=COLOURS[4])
         median, p99 = np.percentile(found, [50, 99])
@@ -56,10 +57,6 @@ def latency(result: Result) -> Any:
     figure.supylabel("share of tokens", fontsize=9)
     titled(figure, result, f"Latency per token, temperature {temperature:g}")
     return figure
-
-
-def _plain_first(item: tuple[str, list[float]]) -> tuple[bool, bool]:
-    return item[0] != PLAIN, not is_ours(item[0])
 
 
 def time(result: Result) -> Any:
@@ -88,6 +85,9 @@ def time(result: Result) -> Any:
     return figure
 
 
+_NAMES = {"target": "target pass", "verify": "judging"}
+_LEGIBLE = 0.06
+"""A share that has room for its number; smaller ones are told beside the bar."""
 _SHARE_COLOURS = ("#56B4E9", "#BBBBBB", "#E69F00", "#009E73")
 
 
@@ -97,11 +97,16 @@ def _bar(axes: Any, y: int, total: Total, parts: Sequence[str]) -> None:
         share = getattr(total.shares, part)
         axes.barh(
             y, share, left=left, color=colour, hatch=hatch, edgecolor="white", height=0.7,
-            label={"target": "target pass", "verify": "judging"}.get(part, part),
+            label=_NAMES.get(part, part),
         )  # fmt: skip
-        if share > 0.06:
+        if share > _LEGIBLE:
             axes.text(
                 left + share / 2, y, f"{share:.0%}", ha="center", va="center", fontsize=8,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
             )  # fmt: skip
         left += share
+    small = [part for part in parts if 0 < getattr(total.shares, part) <= _LEGIBLE]
+    axes.annotate(
+        ", ".join(f"{_NAMES.get(p, p)} {getattr(total.shares, p):.1%}" for p in small),
+        (1, y), (6, 0), textcoords="offset points", va="center", fontsize=7,
+    )  # fmt: skip
