@@ -63,6 +63,8 @@ class ChatLog(VerticalScroll):
         """Show a new turn at the end, whatever a person looked at before."""
         view = self._new_view(turn)
         await self.mount(view)
+        if turn.status not in ("queued", "running"):
+            view.finish()  # saved before, or deleted and back
         await self._drop_oldest()
         self.anchor()
         return view

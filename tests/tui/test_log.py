@@ -3,6 +3,7 @@
 import pytest
 from edgespec.tui import log
 
+from edgespec.chat.controller import ChatController, Turn
 from tests.scripted import ScriptedLM
 from tests.tui.stage import played, staged
 
@@ -38,3 +39,28 @@ def test_oldest_turns_leave_the_screen_but_not_the_conversation(
     played(scenario)
 
     assert len(model.requests[-1].messages) == 7
+
+
+def test_short_saved_chat_shows_its_answers() -> None:
+    chat = ChatController()
+    chat.conversation.tree.add(Turn("Hi", "complete", "An earlier answer.", "It was thought over."))
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), chat=chat) as stage:
+            await stage.until_shown("An earlier answer.")
+            await stage.until_shown("thought for")
+
+    played(scenario)
+
+
+def test_deleted_turn_comes_back_with_its_answer() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["An answer."])) as stage:
+            await stage.say("one")
+            await stage.until_ended()
+            await stage.say("/remove")
+            await stage.until(lambda: not stage.views)
+            await stage.say("/undo")
+            await stage.until_shown("An answer.")
+
+    played(scenario)
