@@ -12,7 +12,7 @@ _APP = "edgespec"
 def home() -> Path | None:
     """`EDGESPEC_HOME`, if set."""
     value = os.environ.get("EDGESPEC_HOME", "").strip()
-    return Path(value).expanduser().absolute() if value else None
+    return expanded(value).absolute() if value else None
 
 
 def config_dir() -> Path:
@@ -50,8 +50,21 @@ def hub_cache() -> Path:
         ("XDG_CACHE_HOME", "huggingface/hub"),
     ):
         if value := os.environ.get(name, "").strip():
-            return Path(value).expanduser() / below
-    return Path.home() / ".cache" / "huggingface" / "hub"
+            return expanded(value) / below
+    return user_home() / ".cache" / "huggingface" / "hub"
+
+
+def user_home() -> Path:
+    """The person's own folder; "~" itself where nobody knows it, as in some containers."""
+    return expanded("~")
+
+
+def expanded(path: str | Path) -> Path:
+    """`path` with "~" and "~name" replaced, as far as they are known; never fails."""
+    try:
+        return Path(os.path.expanduser(path))
+    except ValueError:  # a name that nobody can have
+        return Path(path)
 
 
 def _platform(folder: str) -> Path:

@@ -15,6 +15,7 @@ from edgespec.history.exchange import as_json, as_markdown, write_new
 from edgespec.history.keeper import SaveState
 from edgespec.history.library import Library
 from edgespec.history.records import ChatSummary, Hit, SavedChat, TurnRecord
+from edgespec.paths import expanded
 
 ExportKind = Literal["md", "json"]
 
@@ -198,7 +199,7 @@ class Chats:
     ) -> Path:
         """Write this chat, or a saved one, into a file, never over another. Returns: its path."""
         name = Path(f"edgespec-{chat_id or self._owner.conversation.id}.{kind}")
-        path = (path or name).expanduser()
+        path = expanded(path or name)
         write_new(path, self.text(kind, chat_id))
         return path.absolute()
 

@@ -1,5 +1,6 @@
 """A cascade as a person names it: `--draft A,B`, each drafting for the one before it."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ def drafts_named(said: str | Path) -> tuple[str | Path, ...]:
 
     Raises: `UsageError` for what is no cascade.
     """
-    if isinstance(said, Path) or "," not in said or Path(said).exists():
+    if isinstance(said, Path) or "," not in said or os.path.exists(said):
         return (said,)
     names = [name.strip() for name in said.split(",")]
     models = names[:-1] if names[-1] == RETRIEVAL else names

@@ -42,6 +42,14 @@ def files_below(folder: Path) -> Iterator[Path]:
             yield Path(top, name)
 
 
+def folders_in(folder: Path) -> list[Path]:
+    """The folders that lie directly in `folder`, by name."""
+    try:
+        return sorted(path for path in folder.iterdir() if os.path.isdir(path))
+    except OSError:
+        return []
+
+
 def read_json(path: Path) -> dict[str, object]:
     """The object in a small file; empty where there is none to read."""
     try:

@@ -3,18 +3,27 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from edgespec.models.folders import SAFE, Found, chosen, files_below, read_json, with_quant
+from edgespec.models.folders import (
+    SAFE,
+    Found,
+    chosen,
+    files_below,
+    folders_in,
+    read_json,
+    with_quant,
+)
 from edgespec.models.quants import model_files
+from edgespec.paths import user_home
 
 
 def lmstudio_folders() -> tuple[Path, ...]:
     """Where LM Studio keeps models, the folder of its settings first."""
-    told = read_json(Path.home() / ".lmstudio" / "settings.json").get("downloadsFolder")
+    told = read_json(user_home() / ".lmstudio" / "settings.json").get("downloadsFolder")
     folders = [Path(told)] if isinstance(told, str) and told else []
     return (
         *folders,
-        Path.home() / ".lmstudio" / "models",
-        Path.home() / ".cache" / "lm-studio" / "models",
+        user_home() / ".lmstudio" / "models",
+        user_home() / ".cache" / "lm-studio" / "models",
     )
 
 
@@ -43,6 +52,6 @@ def _lmstudio_places(folder: Path, name: str) -> Iterator[Path]:
     if len(parts) == 2:
         yield folder.joinpath(*parts)
         return
-    for publisher in sorted(folder.iterdir()) if folder.is_dir() else []:
+    for publisher in folders_in(folder):
         for end in ("", "-GGUF", "-gguf"):
             yield publisher / (name + end)

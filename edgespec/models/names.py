@@ -23,6 +23,7 @@ from edgespec.models.ollama import find_ollama
 from edgespec.models.other_programs import all_found
 from edgespec.models.quants import same_quant
 from edgespec.models.spec import HubSource, ModelSpec
+from edgespec.paths import expanded
 
 _OLLAMA = ("ollama://", "ollama:")
 _LMSTUDIO = ("lmstudio://", "lmstudio:", "lm-studio:")
@@ -63,7 +64,7 @@ def resolve(text: str, catalogue: Catalogue, *, ask: List = ask_hub) -> Resolved
     if (named := _of_program(text)) is not None:
         return named
     if _is_path(text):
-        return Resolved(*located(Path(text).expanduser()))
+        return Resolved(*located(expanded(text)))
     if (hub := parse_hub_name(text)) is not None:
         return _of_hub(text, hub, catalogue, ask)
     if "://" in text:
@@ -72,7 +73,7 @@ def resolve(text: str, catalogue: Catalogue, *, ask: List = ask_hub) -> Resolved
             hint="hf://user/repo, user/repo:QUANT or the path of a file are understood",
         )
     if _looks_like_path(text):
-        return Resolved(*located(Path(text).expanduser()))
+        return Resolved(*located(expanded(text)))
     return _of_catalogue(text, catalogue)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from edgespec.models.folders import SAFE, Found, files_below, read_json
+from edgespec.paths import expanded, user_home
 
 _HOST: Final = "registry.ollama.ai"
 _NAMESPACE: Final = "library"
@@ -21,8 +22,8 @@ _DIGEST: Final = re.compile(r"sha256[:-]([0-9a-f]{64})")
 def ollama_folders() -> tuple[Path, ...]:
     """Where Ollama keeps models: as it was told, a person's own, the system service's."""
     if told := os.environ.get("OLLAMA_MODELS", "").strip():
-        return (Path(told).expanduser(),)
-    folders = [Path.home() / ".ollama" / "models"]
+        return (expanded(told),)
+    folders = [user_home() / ".ollama" / "models"]
     if sys.platform.startswith("linux"):
         folders.append(Path("/usr/share/ollama/.ollama/models"))
     return tuple(folders)
@@ -62,5 +63,5 @@ def _blob(folder: Path, manifest: Path) -> Path | None:
         if isinstance(layer, dict) and layer.get("mediaType") == _MODEL_LAYER:
             digest = _DIGEST.fullmatch(str(layer.get("digest")))
             path = folder / "blobs" / f"sha256-{digest[1]}" if digest else folder
-            return path if path.is_file() else None
+            return path if os.path.isfile(path) else None
     return None

@@ -5,6 +5,7 @@ import pytest
 from edgespec.errors import EdgespecError, ModelFileError, ModelNotFound
 from edgespec.gguf.header import GgufHeader, read_header
 from edgespec.models.catalogue import Catalogue
+from edgespec.models.hub_listing import ask_nobody
 from edgespec.models.names import Resolved, resolve
 from edgespec.models.spec import HubSource, ModelSpec
 
@@ -57,6 +58,27 @@ def test_resolve_suggests_near_names_when_unknown() -> None:
         resolve("qwen-14b", CATALOGUE)
 
     assert "did you mean qwen3-14b" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "\ud800"], ids=["long", "zero", "surrogate"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("{}", "{}.gguf", "./{}", "~{}/m", "a/{}", "{}/b", "qwen3-14b:{}"),
+        *("hf://a/{}", "hf://a/b@{}", "hf://a/b/{}", "https://huggingface.co/a/{}"),
+        *("ollama:{}", "ollama:a/{}", "lmstudio:{}", "lmstudio:a/{}", "lmstudio:a@{}"),
+    ],
+)
+def test_resolve_says_that_there_is_no_model_of_a_name_no_file_can_have(
+    form: str, name: str
+) -> None:
+    with pytest.raises(ModelNotFound):
+        resolve(form.format(name), CATALOGUE, ask=ask_nobody)
+
+
+def test_resolve_says_that_there_is_no_home_of_a_person_nobody_knows() -> None:
+    with pytest.raises(ModelNotFound, match="~nobody-knows-them"):
+        resolve("~nobody-knows-them/m.gguf", CATALOGUE)
 
 
 def test_resolve_refuses_an_empty_name() -> None:
