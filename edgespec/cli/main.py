@@ -152,7 +152,7 @@ def _ended(shared: Shared, group: click.Group, arguments: list[str]) -> int:
         screen.error(error.message, error.hint)
         return error.exit_code
     except click.UsageError as error:
-        screen.error(_sentence(error), _usage_hint(error))
+        screen.error(_sentence(error), _usage_hint(error, arguments))
         return error.exit_code
     except click.ClickException as error:
         screen.error(_sentence(error))
@@ -165,6 +165,9 @@ def _ended(shared: Shared, group: click.Group, arguments: list[str]) -> int:
         raise
     except Exception as error:
         _show_traceback(screen, arguments)
+        if isinstance(error, OSError) and (full := screen.unwritten()) is not None:
+            screen.error(full.message, full.hint)
+            return full.exit_code
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         again = "" if "--debug" in arguments else "the same command with --debug shows where"
         screen.error(f"a fault of edgespec's own: {what}", again)
@@ -176,15 +179,17 @@ def _sentence(error: click.ClickException) -> str:
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
-def _usage_hint(error: click.UsageError) -> str:
+def _usage_hint(error: click.UsageError, arguments: list[str]) -> str:
     if isinstance(error, EdgespecUsage):
         return error.hint
-    command = error.ctx.command_path if error.ctx else "edgespec"
-    return f"try: {command} --help"
+    named = " ".join(("edgespec", *(a for a in arguments[:1] if a in COMMANDS)))
+    return f"try: {error.ctx.command_path if error.ctx else named} --help"
 
 
 def _ask_hint(words: str) -> str:
-    return f'to ask the model, say: edgespec -p "{words}"'
+    import shlex
+
+    return f"to ask the model, say: edgespec -p {shlex.quote(words or 'your question')}"
 
 
 def _show_traceback(screen: Screen, arguments: list[str]) -> None:

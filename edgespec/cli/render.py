@@ -81,6 +81,14 @@ class Screen:
         if hint:
             self.note(f"hint: {hint}")
 
+    def unwritten(self) -> EdgespecError | None:
+        """Why stdout does not take what was printed, by others than this screen too."""
+        try:
+            _write(self._out, "")
+        except EdgespecError as error:
+            return error
+        return None
+
     def send_to_clipboard(self, text: str) -> None:
         """Ask the terminal to take `text` (OSC 52); it does not say whether it did."""
         coded = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
@@ -216,7 +224,7 @@ def _write(stream: TextIO, text: str) -> None:
         raise ReaderGone from error
     except OSError as error:
         raise EdgespecError(
-            f"the answer cannot be written: {error.strerror or error}",
+            f"the output cannot be written: {error.strerror or error}",
             hint="make room there, or let it go elsewhere",
         ) from error
 

@@ -114,7 +114,7 @@ def test_unknown_command_names_the_close_one() -> None:
 def test_unknown_word_is_taken_for_a_prompt_in_the_hint() -> None:
     result = run("why is the sky blue?", lm=ScriptedLM())
 
-    assert 'hint: to ask the model, say: edgespec -p "why is the sky blue?"\n' in result.stderr
+    assert "hint: to ask the model, say: edgespec -p 'why is the sky blue?'\n" in result.stderr
 
 
 def test_missing_file_exits_with_3(tmp_path: Path) -> None:

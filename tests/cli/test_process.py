@@ -402,3 +402,22 @@ def test_shell_completion_offers_commands_and_options(
     )
 
     assert ended.stdout.splitlines() == [f"plain,{offered}"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", ["--help", "--version", "chat --help", "models"])
+def test_output_that_cannot_be_written_is_told_in_one_sentence(arguments: str) -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [*COMMAND, *arguments.split()],
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "edgespec: the output cannot be written: No space left on device\n"
+        "hint: make room there, or let it go elsewhere\n"
+    )
