@@ -69,6 +69,14 @@ def _version(front: Path) -> str:
     return found[1] if found else "of an unknown version"
 
 
+@functools.cache
+def logits_address() -> Any:
+    """`llama_get_logits`, giving a number: a pointer would be three objects a step."""
+    found = lib()._lib["llama_get_logits"]  # by index: one that nobody else configures
+    found.argtypes, found.restype = (ctypes.c_void_p,), ctypes.c_void_p
+    return found
+
+
 def error_tail() -> str:
     """The last error that llama.cpp logged on this thread since `forget_errors`; or empty."""
     return getattr(_watch, "last_error", "")

@@ -95,6 +95,7 @@ class NativeContext:
         self.n_ctx = min(options.n_ctx, int(self._lib.llama_n_ctx_seq(self._handle)))
         self.n_snapshots = int(self._lib.llama_n_rs_seq(self._handle))
         self.n_vocab = int(self._lib.llama_vocab_n_tokens(self._lib.llama_model_get_vocab(model)))
+        self._logits_of = binding.logits_address()
         self._logits = np.empty((0, self.n_vocab), np.float32)
         self._logits_address = 0
         self._n_output_rows = 1 + options.max_branches  # llama.cpp begins with one per sequence
@@ -149,12 +150,12 @@ class NativeContext:
         Raises: `WorkerLost`.
         """
         began_s = perf_counter()
-        pointer = self._lib.llama_get_logits(self._handle)
+        address = self._logits_of(self._handle)
         self.native_s += perf_counter() - began_s
         self._check_workers()  # after the result is here: a loss is told before anything false is
-        assert pointer, "no logits after a successful decode"
-        address = ctypes.addressof(pointer.contents)
+        assert address, "no logits after a successful decode"
         if address != self._logits_address:  # wrapping it anew takes longer than a step's loop
+            pointer = ctypes.cast(address, ctypes.POINTER(ctypes.c_float))
             shape = (self.options.max_logits, self.n_vocab)
             self._logits = np.ctypeslib.as_array(pointer, shape=shape)
             self._logits_address = address

@@ -7,7 +7,6 @@ Sequence 0 is the trunk. Sequences 1.. hold the branches of the last pass until 
 if its tokens continue along one, the branch's cells are adopted (metadata only).
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,10 +17,8 @@ from edgespec.core import Branch, Tokens
 from edgespec.engine.batch import Batch
 from edgespec.engine.context import NativeContext
 from edgespec.engine.rollback import Kind, Rollback
-from edgespec.engine.rows import Rows
+from edgespec.engine.rows import IS_CHECKING, Rows
 from edgespec.errors import DecodeFailed, Interrupted
-
-IS_CHECKING = os.environ.get("EDGESPEC_CHECK", "") not in ("", "0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +36,22 @@ class LlamaSession:
     def __init__(self, context: NativeContext, rollback: Rollback) -> None:
         self._context = context
         self._rollback = rollback
-        self._batch = Batch(context.options.n_batch, 1 + context.options.max_branches)
-        self._buffer = np.zeros(context.n_ctx, np.int32)
+        options = context.options
+        self.n_ctx = context.n_ctx
+        """Most tokens a sequence may have."""
+        self.n_vocab = context.n_vocab
+        """Width of a logits row."""
+        self.max_logits = options.max_logits
+        """Most rows, trunk and branches together, of one pass."""
+        self.max_branches = options.max_branches
+        """Most branches of one pass; 0 where the memory cannot hold any."""
+        self.n_batch = options.n_batch
+        """Tokens per native call: the grain of prefill progress."""
+        self._batch = Batch(self.n_batch, 1 + self.max_branches, self.n_ctx)
+        self._buffer = np.zeros(self.n_ctx, np.int32)
         self._n_resident = 0
         self._branches: tuple[_Resident, ...] = ()
         self._rows = Rows.none()
-
-    @property
-    def n_ctx(self) -> int:
-        """Most tokens a sequence may have."""
-        return self._context.n_ctx
-
-    @property
-    def n_vocab(self) -> int:
-        """Width of a logits row."""
-        return self._context.n_vocab
-
-    @property
-    def max_logits(self) -> int:
-        """Most rows, trunk and branches together, of one pass."""
-        return self._context.options.max_logits
-
-    @property
-    def max_branches(self) -> int:
-        """Most branches of one pass; 0 where the memory cannot hold any."""
-        return self._context.options.max_branches
-
-    @property
-    def n_batch(self) -> int:
-        """Tokens per native call: the grain of prefill progress."""
-        return self._context.options.n_batch
 
     @property
     def native_s(self) -> float:
@@ -101,7 +84,7 @@ class LlamaSession:
 
         What `resident_prefix` promises, less what this memory cannot be cut back to.
         """
-        self._rows.expire(poison=IS_CHECKING)
+        self._rows.expire()
         self._keep(self._adopted(tokens))
         return self._n_resident
 
@@ -111,33 +94,34 @@ class LlamaSession:
 
     def forward(self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()) -> Rows:
         """Make `tokens` resident and give the last `n_logits` rows; see `core.Session`."""
-        self._check(tokens, n_logits, branches)
-        self._rows.expire(poison=IS_CHECKING)
+        n_rows = n_logits + sum(len(branch.tokens) for branch in branches)
+        self._check(tokens, n_logits, n_rows, branches)
+        self._rows.expire()
         self._keep(min(self._adopted(tokens), len(tokens) - n_logits))
         missing = len(tokens) - self._n_resident
         try:
-            self._decode(tokens, n_logits, branches)
+            self._decode(tokens, n_logits, n_rows, branches)
         except (DecodeFailed, Interrupted):
             self._resync()
             raise
         if IS_CHECKING:
             assert self._context.end() == self._n_resident, "the cache is not what it should be"
-        n_rows = n_logits + sum(len(branch.tokens) for branch in branches)
         data = self._context.rows(n_rows) if n_rows else None
-        n_decoded = missing + n_rows - n_logits
-        self._rows = Rows(data, n_logits, [len(b.tokens) for b in branches], n_decoded)
+        self._rows = Rows(data, n_logits, branches, missing + n_rows - n_logits)
         return self._rows
 
     def close(self) -> None:
         """Free the cache; idempotent."""
-        self._rows.expire(poison=False)
+        self._rows.expire()
         self._context.close()
 
-    def _check(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
-        n, n_branch_rows = len(tokens), sum(len(branch.tokens) for branch in branches)
+    def _check(
+        self, tokens: Tokens, n_logits: int, n_rows: int, branches: Sequence[Branch]
+    ) -> None:
+        n = len(tokens)
         assert 0 < n <= self.n_ctx, f"{n} tokens in a context of {self.n_ctx}"
         assert 0 <= n_logits <= n, f"{n_logits} rows of {n} tokens"
-        assert n_logits + n_branch_rows <= self.max_logits, f"{n_logits}+{n_branch_rows} rows"
+        assert n_rows <= self.max_logits, f"{n_rows} rows, {n_logits} of the trunk"
         assert len(branches) <= self.max_branches, f"{len(branches)} branches"
         for branch in branches:
             assert branch.tokens, "an empty branch"
@@ -150,6 +134,8 @@ class LlamaSession:
         Returns: how many leading tokens of `tokens` the trunk then holds.
         """
         best, best_n = None, self.resident_prefix(tokens)
+        if not self._branches:
+            return best_n
         n_trunk = best_n  # a branch continues the trunk, never another branch
         for branch in self._branches:
             if n_trunk >= branch.at:
@@ -172,10 +158,11 @@ class LlamaSession:
             self._n_resident = self._rollback.shorten(n)
             assert self._n_resident <= n, f"{self._n_resident} kept of {n}"
 
-    def _decode(self, tokens: Tokens, n_logits: int, branches: Sequence[Branch]) -> None:
+    def _decode(
+        self, tokens: Tokens, n_logits: int, n_rows: int, branches: Sequence[Branch]
+    ) -> None:
         """Grow the trunk to `tokens`, chunk by chunk; branches go with the last chunk."""
-        n_branch_rows = sum(len(branch.tokens) for branch in branches)
-        n_last = min(len(tokens) - self._n_resident, self.n_batch - n_branch_rows)
+        n_last = min(len(tokens) - self._n_resident, self.n_batch - (n_rows - n_logits))
         assert n_last >= n_logits, f"{n_logits} rows do not fit a batch of {self.n_batch}"
         end_of_prefill = len(tokens) - n_last
         while self._n_resident < end_of_prefill:
@@ -234,6 +221,7 @@ class LlamaSession:
 
 def _common_prefix(a: Tokens, b: Tokens) -> int:
     n = min(len(a), len(b))
-    differs = a[:n] != b[:n]
-    first = int(differs.argmax()) if n else 0
-    return first if n and differs[first] else n
+    a, b = a[:n], b[:n]
+    if a.tobytes() == b.tobytes():  # numpy's own comparison would let other threads in
+        return n
+    return int((a != b).argmax())

@@ -1,6 +1,7 @@
 """What a session decodes, how long its rows live, and which limits it states itself."""
 
 import gc
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -166,11 +167,27 @@ def test_expired_rows_refuse_to_be_read(open_session: Opener) -> None:
         rows.branch(0)
 
 
-def test_rows_are_read_only(open_session: Opener) -> None:
+def test_rows_are_read_only_while_checks_are_on(open_session: Opener) -> None:
     row = open_session("llama").forward(tokens_of(4), n_logits=1)[0]
 
     with pytest.raises(ValueError, match="read-only"):
         row[0] = 0.0
+
+
+def test_search_of_an_everyday_row_copies_nothing(
+    open_session: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgespec.engine.rows.IS_CHECKING", False)
+    row = open_session("llama").forward(tokens_of(4), n_logits=1)[0]
+
+    tracemalloc.start()
+    try:
+        row.argmax()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak_bytes < row.nbytes
 
 
 @pytest.mark.parametrize(
