@@ -1,7 +1,8 @@
 """A model's tokenizer: implements `core.Vocab` over llama.cpp's vocabulary."""
 
 import ctypes
-from functools import cached_property
+from collections.abc import Callable
+from functools import cache, cached_property, partial
 from typing import Any
 
 from edgespec.engine import binding
@@ -18,6 +19,9 @@ class LlamaVocab:
         self._lib = binding.lib()
         self.handle = handle
         self._pieces: dict[int, tuple[bytes, bytes]] = {}
+        self.is_eog: Callable[[int], bool]
+        """Whether a token ends a generation; a model may have several such tokens."""
+        self.is_eog = cache(partial(self._lib.llama_vocab_is_eog, handle))  # asked at every step
         self.n_tokens = int(self._lib.llama_vocab_n_tokens(handle))
         self.add_bos = bool(self._lib.llama_vocab_get_add_bos(handle))
         self.bos = int(self._lib.llama_vocab_bos(handle))
@@ -27,7 +31,8 @@ class LlamaVocab:
         """The token's bytes, of any length; control tokens are empty unless `special`."""
         known = self._pieces.get(token)
         if known is None:
-            known = self._pieces[token] = (self._read(token, False), self._read(token, True))
+            plain = self._read(token, False)
+            known = self._pieces[token] = (plain, plain or self._read(token, True))
         return known[special]
 
     def _read(self, token: int, special: bool) -> bytes:
@@ -52,10 +57,6 @@ class LlamaVocab:
             if n >= 0:
                 return ids[:n]
             size = -n
-
-    def is_eog(self, token: int) -> bool:
-        """Whether `token` ends a generation; a model may have several such tokens."""
-        return bool(self._lib.llama_vocab_is_eog(self.handle, token))
 
     @cached_property
     def _marked(self) -> tuple[int, ...]:
