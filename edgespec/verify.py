@@ -35,10 +35,10 @@ def verify(
     for p(i) only where the first i tokens stand; "block" may look further, until the rest of the
     draft is impossible. Branches are not looked at.
     """
+    if not draft.dists:
+        return _match(draft, p, sampler, position)
     if rule is None:
         rule = sampler.rule
-    if not draft.dists:
-        rule = "match"
     assert rule == "match" or len(draft.dists) == len(draft), "a sampled draft keeps every q"
     match rule:
         case "match":

@@ -22,8 +22,8 @@ def adjusted(row: Row, params: Sampling, history: Tokens) -> Row:
     Entries may become -inf (banned) but never +inf: tokens biased to +inf come back as the only
     finite ones, all alike.
     """
-    window = _penalised_window(params, history)
-    if not params.logit_bias and not len(window):
+    n_penalised = _n_penalised(params, len(history))
+    if not params.logit_bias and not n_penalised:
         return row
     logits = row.astype(np.float32)
     # An absurd penalty may leave float32's range; as infinity it still means what it says.
@@ -31,22 +31,23 @@ def adjusted(row: Row, params: Sampling, history: Tokens) -> Row:
         for token, bias in params.logit_bias:
             if token < len(logits):
                 logits[token] += np.float32(bias)
-        _penalise(logits, params, window)
+        _penalise(logits, params, history[len(history) - n_penalised :])
     if logits.max() == np.inf:
         logits = np.where(logits == np.inf, np.float32(0), np.float32(-np.inf))
     return logits
 
 
-def _penalised_window(params: Sampling, history: Tokens) -> Tokens:
-    """The tokens whose repetition counts; empty when no penalty is set."""
+def _n_penalised(params: Sampling, n_history: int) -> int:
+    """How many of the last tokens count as repeated; 0 when no penalty is set."""
     is_off = (
         params.repeat_penalty == 1
         and params.frequency_penalty == 0
         and params.presence_penalty == 0
     )
-    if is_off or params.repeat_last_n == 0:
-        return history[:0]
-    return history if params.repeat_last_n < 0 else history[-params.repeat_last_n :]
+    if is_off:
+        return 0
+    last = params.repeat_last_n
+    return n_history if last < 0 else min(last, n_history)
 
 
 def _penalise(logits: npt.NDArray[np.float32], params: Sampling, window: Tokens) -> None:

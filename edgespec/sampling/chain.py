@@ -5,6 +5,8 @@ bias, penalties, grammar, top-k, typical-p, top-p, min-p, temperature. Truncatio
 distribution at temperature 1. Source: llama.cpp common/sampling.cpp, src/llama-sampler.cpp.
 """
 
+import math
+
 import numpy as np
 
 from edgespec.core import Constraint, Dist, Row, Sampling, Tokens
@@ -28,7 +30,7 @@ def shaped(
     if params.temperature == 0:
         return Dist.point(_best(row, logits, constraint))
     peak = row.max()
-    _check(row, peak)
+    _check(row, float(peak))
     known = peak if logits is row else None
     pool = (
         _unbanned(logits, known) if constraint is None else allowed_pool(logits, params, constraint)
@@ -46,11 +48,12 @@ def shaped(
 def _best(row: Row, logits: Row, constraint: Constraint | None) -> int:
     """The token of the largest logit that the constraint allows."""
     best = int(logits.argmax())
-    _check(row, logits[best] if logits is row else row.max())
+    peak: float = logits.item(best)
+    _check(row, peak if logits is row else float(row.max()))
     if constraint is not None:
         pool = best_allowed(logits, constraint, 1)
         return int(pool.ids[pool.logits.argmax()])
-    if logits[best] == -np.inf:
+    if peak == -math.inf:
         raise _all_banned()
     return best
 
@@ -62,9 +65,9 @@ def _unbanned(logits: Row, peak: np.float32 | None) -> Pool:
     return pool
 
 
-def _check(row: Row, peak: np.float32) -> None:
+def _check(row: Row, peak: float) -> None:
     """A row of NaN or without a finite best logit is a fault of ours (max and argmax carry NaN)."""
-    assert np.isfinite(peak), f"row of {len(row)} logits has the maximum {peak}"
+    assert math.isfinite(peak), f"row of {len(row)} logits has the maximum {peak}"
 
 
 def _all_banned() -> EngineError:

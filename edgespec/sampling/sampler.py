@@ -2,6 +2,7 @@
 
 import math
 import secrets
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from edgespec.errors import UsageError
 from edgespec.sampling.chain import shaped
 from edgespec.sampling.heap import keep_freed_memory
 from edgespec.sampling.noise import coupled_draw
+
+_AT_ONCE = 64
+"""Random numbers."""
 
 
 class RequestSampler:
@@ -29,7 +33,7 @@ class RequestSampler:
         self._constraint = constraint
         self._seed = secrets.randbits(63) if params.seed is None else params.seed
         streams = np.random.SeedSequence(self._seed).spawn(3)
-        self._target, self._acceptance, self._draft = map(np.random.default_rng, streams)
+        self._target, self._acceptance, self._draft = map(_numbers, streams)
 
     @property
     def params(self) -> Sampling:
@@ -67,19 +71,27 @@ class RequestSampler:
         """
         if self._params.reproducible:
             return coupled_draw(dist, self._seed, position)
-        return dist.draw(self._target.random())
+        return dist.draw(next(self._target))
 
     def uniform(self) -> float:
         """A number in [0, 1) of the acceptance stream."""
         # A draft drawn from the target's own noise is not independent of what follows a refusal.
         assert not self._params.reproducible, "reproducible drafts are verified by matching"
-        return self._acceptance.random()
+        return next(self._acceptance)
 
     def draw_draft(self, dist: Dist, position: int) -> int:
         """A drafter's token at `position`."""
         if self._params.reproducible:
             return coupled_draw(dist, self._seed, position)
-        return dist.draw(self._draft.random())
+        return dist.draw(next(self._draft))
+
+
+def _numbers(seed: np.random.SeedSequence) -> Iterator[float]:
+    """A stream of numbers in [0, 1), one by one; numpy is asked for many at a time, because a call
+    costs more than the numbers."""
+    stream = np.random.default_rng(seed)
+    while True:
+        yield from stream.random(_AT_ONCE).tolist()
 
 
 def _check_bias(params: Sampling, n_vocab: int) -> None:

@@ -73,6 +73,15 @@ def test_three_streams_differ():
     assert len({tuple(target), tuple(draft), tuple(acceptance)}) == 3
 
 
+def test_numbers_are_those_of_the_generator_one_after_the_other():
+    made = RequestSampler(Sampling(1, seed=4), 2)
+    stream = np.random.default_rng(np.random.SeedSequence(4).spawn(3)[1])
+
+    drawn = [made.uniform() for _ in range(500)]
+
+    assert drawn == [stream.random() for _ in range(500)]
+
+
 @pytest.mark.parametrize("dist", [Dist.point(3), FAIR, WIDE], ids=["point", "fair", "wide"])
 def test_draw_takes_one_number_whatever_the_distribution(dist: Dist):
     used, expected = sampler(), sampler()
