@@ -15,6 +15,8 @@ class Context:
         assert 0 < len(prompt) <= capacity, f"{len(prompt)} prompt tokens, capacity {capacity}"
         self._buffer = np.empty(capacity + 1, np.int32)
         self._buffer[: len(prompt)] = prompt
+        self._shown = self._buffer.view()
+        self._shown.flags.writeable = False  # and so are its slices
         self._n = len(prompt)
         self.is_ended = False
         """The model, or a stop string, ended the answer."""
@@ -25,13 +27,13 @@ class Context:
     @property
     def tokens(self) -> Tokens:
         """All committed tokens, read-only; a view that stays true when more are committed."""
-        return self._view(self._n)
+        return self._shown[: self._n]
 
     def followed_by(self, draft: Sequence[int]) -> Tokens:
         """The committed tokens and a draft, read-only, valid until the next call or commit."""
         end = self._n + len(draft)
         self._buffer[self._n : end] = draft
-        return self._view(end)
+        return self._shown[:end]
 
     def commit(
         self,
@@ -49,8 +51,3 @@ class Context:
                 self.is_ended = True
                 break
         return tuple(tokens[:n])
-
-    def _view(self, end: int) -> Tokens:
-        view = self._buffer[:end]
-        view.flags.writeable = False
-        return view

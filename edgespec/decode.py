@@ -76,11 +76,11 @@ def speculate(
 
     while len(context) < end and not context.is_ended and not request.is_cancelled():
         began_s = perf_counter()
-        n = len(context)
+        committed, n = context.tokens, len(context)
         budget = min(end - n, target.max_logits) - 1  # one token is always the target's own
-        choice = controller.choose(context.tokens, budget)
+        choice = controller.choose(committed, budget)
         drafter = drafters[choice.drafter]
-        draft = legal(drafted(drafter, choice, context.tokens, sampler), sampler.constraint, n)
+        draft = legal(drafted(drafter, choice, committed, sampler), sampler.constraint, n)
         drafted_s = perf_counter()
 
         tokens = context.followed_by(draft.tokens)
@@ -126,7 +126,7 @@ def speculate(
 
 def _odds(draft: Draft, verdict: Verdict) -> tuple[float, ...]:
     """Of a branch there are none: its first q lacks what was drawn beside it."""
-    if verdict.branch is not None:
+    if verdict.branch is not None or not draft.dists:
         return ()
     return tuple(q.prob(token) for q, token in zip(draft.dists, draft.tokens, strict=False))
 

@@ -29,29 +29,39 @@ class StatsFold:
         """Fold one step in."""
         old = self.stats
         self._plain.observe(step)
-        accepted_at = list(old.accepted_at)
-        accepted_at += [0] * (step.accepted - len(accepted_at))
-        for i in range(step.accepted):
-            accepted_at[i] += 1
-        self.stats = replace(
-            old,
+        drafted = step.drafted
+        # All fields are named: `replace` takes longer than the rest of a fold.
+        self.stats = Stats(
+            prompt_tokens=old.prompt_tokens,
+            cached_tokens=old.cached_tokens,
             generated_tokens=old.generated_tokens + len(step.tokens),
             passes=old.passes + 1,
-            rounds=old.rounds + (step.drafted > 0),
-            drafted=old.drafted + step.drafted,
+            rounds=old.rounds + (drafted > 0),
+            drafted=old.drafted + drafted,
             accepted=old.accepted + step.accepted,
             discarded=old.discarded + step.discarded,
-            accepted_at=tuple(accepted_at),
+            accepted_at=_counted(old.accepted_at, step.accepted),
             ttft_s=perf_counter() - self._began_s if old.ttft_s is None else old.ttft_s,
+            prefill_s=old.prefill_s,
             decode_s=old.decode_s + step.step_s,
             draft_s=old.draft_s + step.draft_s,
             target_s=old.target_s + step.target_s,
             verify_s=old.verify_s + step.verify_s,
+            drafter=step.drafter if drafted and old.drafter == "none" else old.drafter,
+            drafter_note=old.drafter_note,
             plain_tokens_per_s=self._plain.tokens_per_s,
-            drafter=step.drafter if step.draft and old.drafter == "none" else old.drafter,
+            finish_reason=old.finish_reason,
         )
 
     def finish(self, reason: FinishReason, *, note: str = "") -> None:
         """The request ended; `note` says what became of the drafter, if anything did."""
         note = note or self.stats.drafter_note
         self.stats = replace(self.stats, finish_reason=reason, drafter_note=note)
+
+
+def _counted(accepted_at: tuple[int, ...], n_accepted: int) -> tuple[int, ...]:
+    """With one more round, in which so many draft tokens were accepted."""
+    if not n_accepted:
+        return accepted_at
+    counts = [*accepted_at, *[0] * (n_accepted - len(accepted_at))]
+    return (*(n + 1 for n in counts[:n_accepted]), *counts[n_accepted:])

@@ -15,4 +15,7 @@ class NoDrafter:
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """An empty draft."""
-        return Draft()
+        return _NOTHING
+
+
+_NOTHING = Draft()

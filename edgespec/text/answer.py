@@ -109,7 +109,7 @@ class AnswerText:
 
     def _is_marker(self, token: int) -> bool:
         """Whether a control token, silent otherwise, must be seen by the splitter."""
-        if self._splitter is None or self._splitter.is_answering or self._vocab.piece(token):
+        if self._splitter is None or self._vocab.piece(token):
             return False
         shown = self._vocab.piece(token, special=True)
         return is_marker_part(shown.decode(errors="replace"))
@@ -117,7 +117,10 @@ class AnswerText:
     def _split(self, text: str) -> list[tuple[Kind, str]]:
         if self._splitter is None:
             return [("text", text)]
-        return self._splitter.feed(text)
+        runs = self._splitter.feed(text)
+        if self._splitter.is_answering:
+            self._splitter = None  # from here on text passes through it untouched
+        return runs
 
     def _searched(self, runs: list[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
         shown: list[tuple[Kind, str]] = []

@@ -17,19 +17,22 @@ class Detokeniser:
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._begun = b""
+        """Bytes of a character that is not whole yet."""
 
     def feed(self, token: int, *, special: bool = False) -> str:
         """The characters that `token` completes; `special` shows a control token's own text."""
-        return self._decoder.decode(self._vocab.piece(token, special=special))
+        read = self._begun + self._vocab.piece(token, special=special)
+        text, n_decoded = codecs.utf_8_decode(read, "replace")
+        self._begun = read[n_decoded:]
+        return text
 
     def flush(self) -> str:
         """The end: a character that never became whole is U+FFFD."""
-        text = self._decoder.decode(b"", final=True)
-        self._decoder.reset()
-        return text
+        begun, self._begun = self._begun, b""
+        return begun.decode("utf-8", "replace")
 
     @property
     def is_whole(self) -> bool:
         """No character is begun and unfinished."""
-        return not self._decoder.getstate()[0]
+        return not self._begun

@@ -1,3 +1,5 @@
+from dataclasses import asdict
+
 import pytest
 
 from edgespec.control import PlainSpeed
@@ -86,3 +88,24 @@ def test_stats_that_were_read_do_not_change() -> None:
     fold.add(step(2, 1))
 
     assert before == Stats()
+
+
+def test_step_changes_no_field_that_is_not_of_steps() -> None:
+    asked = Stats(
+        prompt_tokens=7,
+        cached_tokens=3,
+        prefill_s=0.5,
+        ttft_s=0.6,
+        drafter="model",
+        drafter_note="as asked",
+        finish_reason="length",
+    )
+    fold = StatsFold(asked, PlainSpeed())
+
+    fold.add(step(0, 0, n_tokens=0))
+
+    of_steps = {"passes", "decode_s", "draft_s", "target_s", "verify_s"}
+    kept = asdict(asked).keys() - of_steps
+    assert {name: getattr(fold.stats, name) for name in kept} == {
+        name: getattr(asked, name) for name in kept
+    }
