@@ -46,6 +46,8 @@ class ChatActions(Screen[None]):
     editing: "Turn | None" = None
     """The turn whose message is being written anew."""
     shows_tokens = False
+    is_planning = False
+    """What the chat begins with is being planned."""
     _interrupted_s = 0.0
     _n_copied: "tuple[Turn | None, int]" = (None, 0)
 
@@ -53,6 +55,10 @@ class ChatActions(Screen[None]):
 
     def refresh_chrome(self) -> None:
         """Draw everything around the conversation again."""
+        raise NotImplementedError
+
+    def wake(self) -> None:
+        """There is something to draw."""
         raise NotImplementedError
 
     async def show_turns(self) -> None:
@@ -138,7 +144,7 @@ class ChatActions(Screen[None]):
         self.chat.toggle_draft()
         from edgespec.chat.commands import draft_sentence
 
-        self.notify(clean(draft_sentence(self.chat)), timeout=3, markup=False)
+        self.notify(clean(draft_sentence(self.chat, is_brief=True)), timeout=3, markup=False)
         self.refresh_chrome()
 
     def action_think(self) -> None:
@@ -192,10 +198,13 @@ class ChatActions(Screen[None]):
         loaded = (about.target, about.draft or "") if about is not None else ("", "")
         screen = ModelsScreen(self.models, self.glyphs, loaded)
         change = await self.app.push_screen_wait(screen)
-        await self._switch(change)
+        await self.switch(change)
 
-    async def _switch(self, change: "ModelChange | None") -> None:
-        if change is not None:
+    async def switch(self, change: "ModelChange | None") -> None:
+        """Load it otherwise, once a person agrees where memory is short."""
+        from .agree import agreed
+
+        if change is not None and (change := await agreed(self, change)) is not None:
             try:
                 self.models.switch(self.chat, change)
             except EdgespecError as error:
@@ -263,7 +272,7 @@ class ChatActions(Screen[None]):
         names = (about.target, about.draft or "off")
         screen = PlanScreen(self.models, self.glyphs, names, about)
         change = await self.app.push_screen_wait(screen)
-        await self._switch(change)
+        await self.switch(change)
 
     def action_why(self) -> None:
         """Show why the selected or the last answer was as fast as it was."""

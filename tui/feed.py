@@ -7,6 +7,7 @@ from edgespec.chat.turns import ContextFull, Loaded, Notice, Returned, TurnEnded
 from edgespec.events import Delta, Round
 from edgespec.text.clean import clean
 
+from . import known
 from .lines import error_words
 from .live import Live
 from .log import ChatLog
@@ -51,8 +52,8 @@ class Feed:
         speaker = next(speakers, None)
         for update in updates:
             match update:
-                case Loaded() if note := update.model.description.drafter_note:
-                    await self._log.add_notice(f"draft: {clean(note)}")
+                case Loaded():
+                    await self._draw_loaded(update)
                 case LoadFailed():
                     returned = await self._draw_failed_load(update) or returned
                 case Delta(kind="text") if speaker is not None:
@@ -69,6 +70,13 @@ class Feed:
                 case ContextFull():
                     pass  # the screen asks what to do
         return await self._draw_live() or returned
+
+    async def _draw_loaded(self, loaded: Loaded) -> None:
+        about, shelf = loaded.model.description, self._chat.shelf
+        if about.drafter_note:
+            await self._log.add_notice(f"draft: {clean(about.drafter_note)}")
+        if shelf is not None and not about.gave_way and (wanted := shelf.wanted) is not None:
+            known.remember(wanted)
 
     async def _draw_live(self) -> str:
         returned = ""

@@ -68,19 +68,28 @@ def header(
     badge = Content.styled("  ".join(badges) + "  " if badges else "", "bold $text-warning")
     if chat.description is None:
         return spread(width, Content.styled("edgespec", "bold"), badge)
-    models = _models(chat.description, with_draft=width >= NARROW)
-    right = Content.assemble(badge, context_words(chat.usage, glyphs))
-    if width >= NARROW:
-        right = Content.assemble(right, f"  {chat.description.backend}")
-    return spread(width, models, right, glyphs.ellipsis)
+    used = Content.assemble(badge, context_words(chat.usage, glyphs))
+    about = chat.description
+    if width < NARROW:
+        return spread(width, _target(about), used, glyphs.ellipsis)
+    pair = _pair(about, with_quant=True)
+    right = Content.assemble(used, f"  {clean(about.backend)}")
+    if pair.cell_length + right.cell_length + 4 > width:  # the draft's name says more
+        right = used
+    if pair.cell_length + right.cell_length + 4 > width:
+        pair = _pair(about, with_quant=False)
+    return spread(width, pair, right, glyphs.ellipsis)
 
 
-def _models(description: Description, *, with_draft: bool) -> Content:
-    target = Content.styled(clean(description.target), "bold")
-    name = Content.assemble(target, f" {description.target_quant}")
-    if description.draft and with_draft:
-        name = Content.assemble(name, f" + {clean(description.draft)} {description.draft_quant}")
-    return name
+def _target(about: Description) -> Content:
+    return Content.assemble((clean(about.target), "bold"), f" {about.target_quant}")
+
+
+def _pair(about: Description, *, with_quant: bool) -> Content:
+    if not about.draft:
+        return _target(about)
+    quant = f" {about.draft_quant}" if with_quant else ""
+    return Content.assemble(_target(about), f" + {clean(about.draft)}{quant}")
 
 
 def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
@@ -216,8 +225,9 @@ def draft_len(turn: Turn) -> str:
     """`k 7, mean 5.2`: the last draft's length and the average."""
     if not turn.stats.rounds:
         return ""
-    last = turn.last_round.step.drafted if turn.last_round is not None else 0
-    return f"k {last}, mean {turn.stats.drafted / turn.stats.rounds:.1f}"
+    mean = f"mean {turn.stats.drafted / turn.stats.rounds:.1f}"
+    last = turn.last_round  # None: saved in an earlier process
+    return mean if last is None else f"k {last.step.drafted}, {mean}"
 
 
 def error_words(error: EdgespecError) -> Content:

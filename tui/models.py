@@ -158,8 +158,12 @@ class ModelsScreen(Dialog[ModelChange]):
         if not draft.ok:
             self.notify(f"{draft.name}: {draft.told}", timeout=4, markup=False)
             return
-        self._wanted = ModelChange(target=self._target().name, draft=draft.name)
-        self._advance()
+        target = self._target().name
+        lacks = missing(self._rows, target) or missing(self._drafts, draft.name)
+        if self._models.must_choose or lacks:
+            self._show_plan(target, draft.name)
+        else:
+            self._take_plan(ModelChange(target, draft.name))
 
     def _advance(self) -> None:
         """Fetch what is missing, one after the other; then take it."""
@@ -214,11 +218,15 @@ class ModelsScreen(Dialog[ModelChange]):
 
     def action_plan(self) -> None:
         """What would lie where, of what is chosen."""
+        draft = self._drafts[self._table(DRAFTS).cursor_row]
+        self._show_plan(self._target().name, draft.name if draft.ok else OFF)
+
+    def _show_plan(self, target: str, draft: str) -> None:
+        """What is fetched, or loaded as the first, is planned before."""
         from .plan import PlanScreen
 
-        draft = self._drafts[self._table(DRAFTS).cursor_row]
-        names = (self._target().name, draft.name if draft.ok else OFF)
-        self.app.push_screen(PlanScreen(self._models, self._glyphs, names), self._take_plan)
+        screen = PlanScreen(self._models, self._glyphs, (target, draft))
+        self.app.push_screen(screen, self._take_plan)
 
     def _take_plan(self, change: ModelChange | None) -> None:
         if change is not None:

@@ -52,6 +52,18 @@ class DraftRow:
     size_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file that a choice needs."""
+
+    name: str
+    quant: str
+    size_bytes: int | None
+    is_here: bool
+    origin: str
+    """Where it comes from."""
+
+
 def of_another(found: "Found", free_bytes: int) -> Row:
     """A file of another program."""
     from edgespec.models.quants import quant_of

@@ -33,7 +33,8 @@ class SpecPanel:
             "\n\n",
         )
         draft = self._chat.draft
-        note = f"\n\nnote: {clean(draft.note)}" if draft.word == "ON" and draft.note else ""
+        is_noted = draft.word == "ON" and draft.note and not draft.is_forced
+        note = f"\n\nnote: {clean(draft.note)}" if is_noted else ""
         if draft.word == "ON" and not draft.is_forced and self._pulse.is_resting:
             note += f"\n\n{RESTING}"
         if turn is None:

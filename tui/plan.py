@@ -1,7 +1,7 @@
 """What would lie where in memory, what gave way, how it would draft; loading it so, or smaller."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual import work
@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from edgespec.api.types import Description
 from edgespec.chat.shelf import ModelChange
-from edgespec.errors import EdgespecError
+from edgespec.errors import EdgespecError, ModelNotFound
 from edgespec.plan.types import Line, Placement, Plan
 from edgespec.sizes import gigabytes
 from edgespec.text.clean import clean
@@ -22,10 +22,12 @@ from . import lines
 from .dialog import Dialog, words
 from .glyphs import Glyphs
 from .keys import bindings
-from .offers import AUTO, OFF
+from .offers import AUTO, OFF, FileRow
 from .shelf import Models
 
 BAR_WIDTH = 12
+UNKNOWN_SHAPE = "What goes where is planned once it is here: the catalogue does not know its shape."
+NO_ROOM = "- not enough"
 LEAST_CTX = 512
 """A conversation needs so much."""
 
@@ -34,7 +36,7 @@ class PlanScreen(Dialog[ModelChange]):
     """Plans a target and its draft for this machine, in a thread. Ends with what to load."""
 
     TITLE = "Plan"
-    HINT = "Enter loads it so, c C context, d draft, Esc back"
+    HINT = "Enter takes it so, c C context, d draft, Esc back"
     BINDINGS: ClassVar[list[BindingType]] = bindings("plan")
 
     def __init__(
@@ -43,15 +45,17 @@ class PlanScreen(Dialog[ModelChange]):
         glyphs: Glyphs,
         names: tuple[str, str],
         loaded: Description | None = None,
+        n_ctx: int | None = None,
     ) -> None:
         """`names`: a target, and a draft, "auto" or "off". `loaded`: where they are in use."""
         super().__init__()
         self._models, self._glyphs, self._loaded = models, glyphs, loaded
         self._target, self._named_draft = names
         self._draft = self._named_draft
-        self._n_ctx = loaded.n_ctx if loaded is not None else None
+        self._n_ctx = loaded.n_ctx if loaded is not None else n_ctx
         self._made: Plan | None = None
         """What `self._draft` and `self._n_ctx` come to; None: not known, or it does not fit."""
+        self._can_take = False
 
     def parts(self) -> Iterable[Widget]:
         """One page."""
@@ -65,25 +69,34 @@ class PlanScreen(Dialog[ModelChange]):
 
     @work(exclusive=True)
     async def _plan(self) -> None:
-        self._made = None
+        self._made, self._can_take, is_of_the_name = None, False, False
         parts = [as_loaded(self._loaded)] if self._loaded is not None else []
+        names: tuple[str, ...] = (self._target, self._draft)
         try:
-            plan = await asyncio.to_thread(
+            self._made = plan = await asyncio.to_thread(
                 self._models.plan, self._target, self._draft, self._n_ctx
             )
-            parts.append(plan_words(plan, self._glyphs))
-            self._made = plan
+            names = (plan.target_id, plan.draft_id or "", *plan.lower_ids)
+            told, self._can_take = plan_words(plan, self._glyphs), True
         except EdgespecError as error:
             hint = f"\n{error.hint}" if error.hint else ""
-            parts.append(Content(clean(f"{error.message}{hint}")))
-        self.query_one("#plan", Static).update(Content("\n\n").join(parts))
+            told = Content(clean(f"{error.message}{hint}"))
+            is_of_the_name = isinstance(error, ModelNotFound)
+        files = await asyncio.to_thread(self._models.files, *names)
+        if is_of_the_name and any(not file.is_here for file in files):
+            told, self._can_take = Content(UNKNOWN_SHAPE), True
+        left_bytes = self._models.free_disk_bytes
+        parts += [file_words(files, left_bytes, self._glyphs)] if files else []
+        self.query_one("#plan", Static).update(Content("\n\n").join([*parts, told]))
 
     def action_load(self) -> None:
         """Take it, if it fits."""
-        if self._made is None:
+        if not self._can_take:
             self.notify("this cannot be loaded as planned", timeout=3)
             return
-        self.dismiss(ModelChange(self._target, self._draft, self._n_ctx))
+        change = ModelChange(self._target, self._draft, self._n_ctx)
+        self._models.agreed = change
+        self.dismiss(change)
 
     def action_smaller(self) -> None:
         """Half the context."""
@@ -120,6 +133,21 @@ def as_loaded(about: Description) -> Content:
     ]
     rows += [f"memory was short: {told}" for told in about.gave_way]
     return Content.assemble((clean(head), "bold"), "\n", clean("\n".join(rows)))
+
+
+def file_words(files: Sequence[FileRow], left_bytes: int, glyphs: Glyphs) -> Content:
+    """The files, those that are here and those to fetch, with sizes and where they come from."""
+    rows = []
+    for file in files:
+        size = "?" if file.size_bytes is None else gigabytes(file.size_bytes)
+        where = "here" if file.is_here else f"to fetch from {clean(file.origin)}"
+        rows.append(f"{clean(file.name)} {clean(file.quant)}, {size}: {where}")
+    fetched_bytes = sum(file.size_bytes or 0 for file in files if not file.is_here)
+    if fetched_bytes:
+        room = f"{glyphs.accepted} it fits" if fetched_bytes < left_bytes else NO_ROOM
+        sizes = f"{gigabytes(fetched_bytes)} to fetch, {gigabytes(left_bytes)} of disk left"
+        rows.append(f"{sizes} {room}")
+    return Content.assemble(("Files\n", "bold $text-primary"), "\n".join(rows))
 
 
 def plan_words(plan: Plan, glyphs: Glyphs) -> Content:

@@ -31,6 +31,7 @@ from .prompt import Prompt
 if TYPE_CHECKING:  # what is imported late, the chat's first paint does not wait for
     from edgespec.chat.commands import Command, Outcome
     from edgespec.chat.controller import ChatController, Turn
+    from edgespec.chat.workers import OpenModel
 
     from .shelf import Models
     from .turn import TurnView
@@ -92,6 +93,7 @@ class ChatScreen(ChatActions):
         from .strip import HeaderBar, SpecStrip
 
         self.chat, self.models, self._is_held = chat, models, True
+        models.shelf = chat.shelf
         self.feed = Feed(chat, self.log_view)
         self._header.drawer = HeaderBar(chat, self.glyphs, models)
         self._panel.drawer = SpecPanel(chat, self.glyphs, self.feed.pulse)
@@ -211,7 +213,8 @@ class ChatScreen(ChatActions):
         for widget in (self._header, self._panel, self._strip):
             widget.refresh()
         can_stop = self.chat.is_answering and self.chat.state != "STOPPING"
-        state = self.chat.state + ("  Esc stops" if can_stop else "")
+        state: str = "PLAN" if self.is_planning else self.chat.state
+        state += "  Esc stops" if can_stop else ""
         n_below = self.log_view.lines_below
         title = f"{self.glyphs.down} {n_below} lines below, Ctrl+End" if n_below > 2 else ""
         if self.editing is not None:
@@ -257,7 +260,14 @@ class ChatScreen(ChatActions):
         view.is_left_out = view.turn in self.chat.conversation.left_out
         view.shows_tokens = self.shows_tokens
 
-    # Sending
+    # Loading, sending
+
+    @work(group="first")
+    async def load_first(self, open_model: "OpenModel") -> None:
+        """Plan and load what the chat begins with."""
+        from .agree import load_first
+
+        await load_first(self, open_model)
 
     async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Send, or do what a command says."""

@@ -12,10 +12,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from edgespec import paths
 from edgespec.chat.controller import ChatController
-from edgespec.chat.shelf import ModelChange
+from edgespec.chat.shelf import ModelChange, Shelf
 from edgespec.errors import EdgespecError
 
-from .offers import AUTO, OFF, DraftRow, Row, as_row, fit, is_draft_only, of_another, why_not
+from .offers import (
+    AUTO,
+    OFF,
+    DraftRow,
+    FileRow,
+    Row,
+    as_row,
+    fit,
+    is_draft_only,
+    of_another,
+    why_not,
+)
 
 if TYPE_CHECKING:
     from edgespec.api.speeds import Speed
@@ -63,13 +74,17 @@ class Models:
         others: "Callable[[set[Path]], list[Found]] | None" = None,
         must_choose: bool = False,
     ) -> None:
-        self._make_plan, self._speeds = make_plan or _plan, speeds or _speeds
+        self._make_plan, self._speeds = make_plan or self._planned, speeds or _speeds
         self._others = others or _others
         self._catalogue = catalogue
         self._pull, self._free_bytes = fetch or _pull, free_bytes or _free_bytes
         self.must_choose = must_choose
         """There is no model yet: a person has to take one."""
         self.fetch: Fetch | None = None
+        self.shelf: Shelf | None = None
+        """Of the conversation: it plans with what was said of places and caches."""
+        self.agreed: ModelChange | None = None
+        """A choice whose plan a person has seen and taken."""
 
     @property
     def catalogue(self) -> "Catalogue":
@@ -154,6 +169,23 @@ class Models:
     def plan(self, target: str, draft: str, n_ctx: int | None) -> "Plan":
         """What would lie where; any thread. Raises: `EdgespecError`: unknown, does not fit."""
         return self._make_plan(target, draft, n_ctx)
+
+    def _planned(self, target: str, draft: str, n_ctx: int | None) -> "Plan":
+        spec = self.catalogue.models.get(target)
+        if draft == AUTO and spec is not None and not _here(self.catalogue.drafts_of(spec)):
+            draft = OFF  # "auto" fetches none
+        if self.shelf is None:
+            return _plan(target, draft, n_ctx)
+        return self.shelf.plan(ModelChange(target, draft, n_ctx))
+
+    def files(self, *names: str) -> list[FileRow]:
+        """The catalogue's files among those that a plan names; others are read where they are."""
+        specs = [self.catalogue.models[n] for n in names if n in self.catalogue.models]
+        here = _here(specs)
+        return [
+            FileRow(spec.id, spec.quant, spec.planning_bytes, spec.id in here, spec.origin)
+            for spec in specs
+        ]
 
     def switch(self, chat: ChatController, change: ModelChange) -> None:
         """Let the conversation load it. Raises: `EdgespecError` with nothing changed."""

@@ -37,10 +37,11 @@ def _draft_model(controller: ChatController, name: str) -> Outcome:
     return Outcome(f"loading with {name} as the draft model", "follow")
 
 
-def draft_sentence(controller: ChatController) -> str:
-    """Whether the next answer drafts, in words."""
+def draft_sentence(controller: ChatController, *, is_brief: bool = False) -> str:
+    """Whether the next answer drafts, in words; brief: why it drafts otherwise was told before."""
     draft = controller.draft
-    reason = f": {draft.note}" if draft.note else ""
+    is_said = not draft.note or draft.is_forced or (is_brief and draft.word == "ON")
+    reason = "" if is_said else f": {draft.note}"
     when = "from the next step on" if controller.draft_acts_now else "from the next answer on"
     if draft.word == "ON":
         how = ", forced at every step" if draft.is_forced else ""

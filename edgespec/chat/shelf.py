@@ -1,10 +1,13 @@
 """The other models a chat can turn to: a seam that the command line fills."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from edgespec.api.types import Options
 from edgespec.chat.workers import OpenModel
+
+if TYPE_CHECKING:
+    from edgespec.plan.types import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,19 @@ class Shelf(Protocol):
 
     def take(self, change: ModelChange) -> OpenModel:
         """What opens the changed choice. Raises: `EdgespecError`: unknown, not on this machine."""
+        ...
+
+    @property
+    def wanted(self) -> ModelChange | None:
+        """What was asked for last, loaded or not; None: nothing yet."""
+        ...
+
+    def plan(self, change: ModelChange) -> "Plan":
+        """What the changed choice would take and where, with nothing loaded; any thread.
+
+        A model that is not here is planned by what the catalogue knows. Raises: `EdgespecError`:
+        unknown, does not fit.
+        """
         ...
 
     def larger_context(self, needed: int) -> int | None:

@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import LoadProgress, OpenModel
@@ -14,6 +15,9 @@ from edgespec.cli.pick import Pick, pick
 from edgespec.cli.render import Screen
 from edgespec.errors import EdgespecError
 from edgespec.models.names import Resolved
+
+if TYPE_CHECKING:
+    from edgespec.plan.types import Plan
 
 _USUAL_CTX = 8192
 """What is loaded where nothing is said."""
@@ -59,6 +63,11 @@ class ModelShelf:
 
     def take(self, change: ModelChange) -> OpenModel:
         """What opens the changed choice. Raises: `EdgespecError`: unknown, not on this machine."""
+        flags = replace(self._changed(change), offline=True)
+        picked = pick(flags, Screen(io.StringIO(), io.StringIO()))
+        return self._opener(replace(flags, offline=self._flags.offline), picked)
+
+    def _changed(self, change: ModelChange) -> Flags:
         flags, now = self._flags, _named(self._taken.target) if self._taken is not None else None
         target = change.target or flags.target or now
         assert target is not None, "the first model has to be named"
@@ -71,9 +80,31 @@ class ModelShelf:
         if change.n_gpu_layers is not None:
             n_layers = change.n_gpu_layers
             flags = replace(flags, gpu_layers=n_layers, device=None, draft_device=None)
-        flags = replace(flags, target=target, offline=True)
-        picked = pick(flags, Screen(io.StringIO(), io.StringIO()))
-        return self._opener(replace(flags, offline=self._flags.offline), picked)
+        return replace(flags, target=target)
+
+    @property
+    def wanted(self) -> ModelChange | None:
+        """What was asked for last, loaded or not; None: nothing yet."""
+        flags, picked = self._tried
+        if picked is None:
+            return None
+        draft = flags.draft or ("auto" if picked.draft is not None else "off")
+        return ModelChange(_named(picked.target), draft, flags.ctx, flags.gpu_layers)
+
+    def plan(self, change: ModelChange) -> "Plan":
+        """What the changed choice would take and where, with nothing loaded."""
+        from edgespec.api.place import this_machine
+        from edgespec.api.wishes import wishes
+        from edgespec.plan.gather import gather
+        from edgespec.plan.make import make_plan
+
+        flags = self._changed(change)
+        draft, placing = flags.draft or "auto", flags.placing()
+        wish = None if draft == "off" else draft
+        asked, workers = wishes(placing, draft=wish, drafter=flags.drafter or "auto")
+        machine = this_machine(workers, placing.get("memory_bytes"))
+        asked = replace(asked, n_ctx=flags.ctx)
+        return make_plan(gather(str(flags.target), draft, asked, machine, is_here=True).request)
 
     def larger_context(self, needed: int) -> int | None:
         """The next power of two with room for `needed` and as much as the model and memory take.

@@ -7,21 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from edgespec.tui.plan import PlanScreen
 from edgespec.tui.shelf import Models, free_bytes_at
 from textual.widgets import DataTable
 
 from edgespec.api.speeds import Speed
 from edgespec.api.types import Options, PlaceMemory
-from edgespec.chat.controller import ChatController, OpenModel
-from edgespec.chat.shelf import LighterKind, ModelChange
+from edgespec.chat.controller import ChatController
+from edgespec.chat.shelf import ModelChange
 from edgespec.errors import DoesNotFit, DownloadError
 from edgespec.models.catalogue import Catalogue
 from edgespec.models.folders import Found
 from edgespec.models.spec import HubSource, ModelSpec, SamplingAdvice
-from edgespec.plan.types import Line, Placement, Plan, Room, Rung
+from edgespec.plan.types import Plan
 from edgespec.store import PullProgress
 from tests.scripted import DESCRIPTION, ScriptedLM
 from tests.tinygguf import write_llama
+from tests.tui.shelves import FakeShelf, a_plan
 from tests.tui.stage import Stage, assert_golden, played, staged
 
 
@@ -65,30 +67,6 @@ class FakePull:
         return None
 
 
-class FakeShelf:
-    """Opens a scripted model for every change."""
-
-    def __init__(self) -> None:
-        self.taken: list[ModelChange] = []
-
-    def names(self) -> list[str]:
-        return ["good"]
-
-    def take(self, change: ModelChange) -> OpenModel:
-        self.taken.append(change)
-        about = replace(DESCRIPTION, target=change.target or "?", draft=None)
-        return lambda tell: ScriptedLM(["Hello."], description=about)
-
-    def larger_context(self, needed: int) -> int | None:
-        return None
-
-    def lighter(self) -> dict[LighterKind, ModelChange]:
-        return {}
-
-    def advised(self, options: Options) -> Options:
-        return options
-
-
 def dialog(stage: Stage) -> str:
     """The rows of the box, without what shines through around it."""
     rows = stage.rows()
@@ -98,9 +76,12 @@ def dialog(stage: Stage) -> str:
 
 
 async def choose(stage: Stage) -> None:
-    """Take the first model, and the first way to draft for it."""
+    """Take the first model, and the first way to draft for it; what is fetched, once planned."""
     for table in ("targets", "drafts"):
         await stage.until(lambda: getattr(stage.app.focused, "id", "") == table)  # noqa: B023
+        await stage.pilot.press("enter")
+    if isinstance(stage.app.screen, PlanScreen):
+        await stage.until_shown("Files")
         await stage.pilot.press("enter")
 
 
@@ -216,20 +197,6 @@ def test_drafts_that_do_not_fit_say_why_and_are_not_taken() -> None:
     assert told["small"] == (True, "fits this target")
     assert told["other"] == (False, "another vocabulary: v2, not v1")
     assert told["big"] == (False, "not smaller than the target")
-
-
-def a_plan(target: str, draft: str, n_ctx: int | None) -> Plan:
-    placement = Placement(
-        devices=(), split=(), n_gpu_layers=0, split_mode="none", n_ctx=n_ctx or 4096, n_batch=512,
-        max_logits=64, kv_type="f16",
-    )  # fmt: skip
-    lines = (Line("target weights", "CPU", 9_000_000_000), Line("target KV", "CPU", 1_000_000_000))
-    return Plan(
-        hardware="here", target_id=target, draft_id=None, target=placement, draft=None,
-        drafters=("suffix",), reason="suffix gains where text repeats", lines=lines,
-        rooms=(Room("CPU", 10_000_000_000, 12_000_000_000),),
-        rungs=(Rung("n_ctx", "context 32,768 -> 8,192 to fit"),), n_ctx_most=8192,
-    )  # fmt: skip
 
 
 def test_plan_screen_shows_lines_places_and_what_gave_way() -> None:

@@ -9,7 +9,8 @@ from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.chat.turns import ContextFull, LoadProgress, Notice, Returned, Update
-from edgespec.errors import ContextOverflow, EdgespecError, UsageError
+from edgespec.errors import ContextOverflow, EdgespecError, ModelNotFound, UsageError
+from edgespec.plan.types import Plan
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 
 N_CTX = 176
@@ -38,6 +39,13 @@ class OneShelf:
     ) -> Callable[[Callable[[LoadProgress], None]], LanguageModel]:
         self.changes.append(change)
         return lambda tell: self.model
+
+    @property
+    def wanted(self) -> ModelChange | None:
+        return None
+
+    def plan(self, change: ModelChange) -> Plan:
+        raise ModelNotFound("nothing is planned here")
 
     def larger_context(self, needed: int) -> int | None:
         return self.larger

@@ -19,6 +19,7 @@ from edgespec.errors import (
     ModelNotFound,
     UsageError,
 )
+from edgespec.plan.types import Plan
 from tests.scripted import Script, ScriptedLM
 
 
@@ -35,6 +36,13 @@ class Lighter:
     def take(self, change: ModelChange) -> OpenModel:
         self.taken.append(change)
         return lambda tell: self.model
+
+    @property
+    def wanted(self) -> ModelChange | None:
+        return None
+
+    def plan(self, change: ModelChange) -> Plan:
+        raise ModelNotFound("nothing is planned here")
 
     def larger_context(self, needed: int) -> int | None:
         return None
