@@ -14,8 +14,6 @@ from edgespec.cli.placing import PLACING_NAMES, loading_of, placing_flags
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from edgespec.api.types import DraftVocab
     from edgespec.bench.main import Wish
     from edgespec.bench.measure import Plan
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from edgespec.bench.score import Score
     from edgespec.bench.suite import BenchPrompt
     from edgespec.cli.render import Screen
-    from edgespec.control.costs import Measured
-    from edgespec.replay.trace import Trace
 
 _QUICK_TOKENS = 32
 _QUICK_SUITE = "short"
@@ -63,7 +59,7 @@ class _Flags:
     plots: Path | None
     record: Path | None
     with_text: bool
-    replay: Path | None
+    replay: tuple[Path, ...]
 
 
 @click.group(invoke_without_command=True)
@@ -104,8 +100,8 @@ class _Flags:
               help="Instead: write what every drafter would have proposed. "
               "With --drafters lookahead its windows are run, which takes long.")  # fmt: skip
 @click.option("--with-text", is_flag=True, help="Record the tokens too; else no text is kept.")
-@click.option("--replay", type=_IN, metavar="FILE",
-              help="Instead: compare policies on a recording; needs no model.")  # fmt: skip
+@click.option("--replay", type=_IN, multiple=True, metavar="FILE",
+              help="Instead: replay a recording by all policies (repeatable).")  # fmt: skip
 @log_flags
 @click.pass_context
 def bench(ctx: click.Context, /, **said: Any) -> int | None:
@@ -118,8 +114,10 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     check_modes(ctx)
     placing = {name: said.pop(name) for name in PLACING_NAMES}
     flags, shared = _Flags(**said), ctx.obj
-    if flags.replay is not None:
-        return _replay(shared.screen, flags.replay)
+    if flags.replay:
+        from edgespec.cli.bench_replay import replayed
+
+        return replayed(shared.screen, flags.replay)
     if flags.target is None:
         raise UsageError("which model is to be measured?", hint="edgespec bench --target MODEL")
     from edgespec.bench.suite import documents_of
@@ -152,59 +150,6 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     )
     _give(shared, result, flags.json_file, flags.markdown, flags.plots)
     return 0 if result.is_lossless else 1
-
-
-def _replay(screen: "Screen", file: Path) -> int:
-    """Compare policies on a recording."""
-    from edgespec.replay.cascades import all_spared
-    from edgespec.replay.cascades import lines as lines_of_cascades
-    from edgespec.replay.curves import ELSEWHERE
-    from edgespec.replay.overhead import overhead
-    from edgespec.replay.table import compare, lines, lines_by_curve
-    from edgespec.replay.trace import read
-
-    recording = read(file)
-    result = compare(recording.traces, recording.costs, screen.status)
-    for line in lines(result):
-        screen.line(line)
-    curves = {"here": recording.costs, **ELSEWHERE}
-    results = {"here": result}
-    for name, costs in ELSEWHERE.items():
-        results[name] = compare(recording.traces, costs, screen.status)
-    for line in ("", "on other curves", *lines_by_curve(results), ""):
-        screen.line(line)
-    if all(trace.trees for trace in recording.traces):
-        _replay_trees(screen, recording.traces, curves)
-    if any(trace.paid for trace in recording.traces):
-        for line in lines_of_cascades(all_spared(recording.traces, curves)):
-            screen.line(line)
-        screen.line("")
-    took = overhead(recording.traces, recording.costs)
-    screen.line(
-        f"the controller itself takes {took.median_s * 1e6:.0f} us per step in the median, "
-        f"{took.most_s * 1e6:.0f} in 95 of 100, over {took.n_steps:,} steps"
-    )
-    return 0
-
-
-def _replay_trees(
-    screen: "Screen", traces: "Sequence[Trace]", curves: "Mapping[str, Measured]"
-) -> None:
-    """Trees and windows beside chains."""
-    from edgespec.replay import branches, nodes
-
-    found = []
-    for name, costs in curves.items():
-        screen.status(f"replaying with the curve of {name}")
-        found.append(branches.brought(name, traces, costs))
-    screen.line("")
-    for line in branches.lines(found, branches.tokens_per_step(traces)):
-        screen.line(line)
-    screen.line("")
-    screen.status("replaying chains and trees of equal sizes")
-    for line in nodes.lines(list(nodes.of_sizes(traces, curves))):
-        screen.line(line)
-    screen.line("")
 
 
 def _record(

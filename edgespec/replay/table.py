@@ -26,6 +26,15 @@ class Result:
     traces: tuple[str, ...]
     ratios: dict[str, tuple[float, ...]]
     """By policy, in the order of `traces`."""
+    temperatures: tuple[float, ...]
+    """Of the traces, in their order."""
+
+    def at(self, temperature: float) -> "Result":
+        """Of the traces at this temperature."""
+        kept = [i for i, t in enumerate(self.temperatures) if t == temperature]
+        ratios = {name: tuple(found[i] for i in kept) for name, found in self.ratios.items()}
+        names = tuple(self.traces[i] for i in kept)
+        return Result(names, ratios, (temperature,) * len(kept))
 
     def mean(self, policy: str) -> float:
         """Geometric mean over the traces."""
@@ -69,7 +78,8 @@ def compare(
         by_trace[-1][ODDS] = plain_s / odds_s(trace, costs, odds)
     common = [name for name in by_trace[0] if all(name in found for found in by_trace)]
     ratios = {name: tuple(found[name] for found in by_trace) for name in common}
-    return Result(tuple(trace.name for trace in traces), ratios)
+    names, temperatures = zip(*((t.name, t.temperature) for t in traces), strict=True)
+    return Result(names, ratios, temperatures)
 
 
 def _policies(trace: Trace) -> Iterator[tuple[str, Policy]]:
@@ -118,3 +128,14 @@ def lines_by_curve(results: Mapping[str, Result]) -> Iterator[str]:
         shares = "  ".join(f"{share:5.0%}" for share in found)
         rival = result.rivals[0]
         yield f"{name:<{width}}  {means}  {shares}  {result.mean(rival):.2f} {rival}"
+
+
+def lines_by_temperature(results: Mapping[str, Result]) -> Iterator[str]:
+    """As `lines_by_curve`, for each temperature of several."""
+    for temperature in sorted({t for result in results.values() for t in result.temperatures}):
+        found = {name: result.at(temperature) for name, result in results.items()}
+        if found == dict(results):
+            return
+        yield f"at temperature {temperature:g}"
+        yield from lines_by_curve(found)
+        yield ""

@@ -6,7 +6,8 @@ One file holds many traces and the costs of the machine that recorded them.
 import gzip
 import json
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,24 @@ def read(path: Path) -> Recording:
             f"{path.name} is not a recording: {error}",
             hint="make one: edgespec bench -t MODEL --record FILE",
         ) from error
+
+
+def joined(recordings: Sequence[Recording]) -> Recording:
+    """As one, with the costs of the first. Raises: `UsageError` if they are of several pairs."""
+    first = recordings[0]
+    for other in recordings[1:]:
+        if (other.target, other.draft) != (first.target, first.draft):
+            raise UsageError(
+                f"the recordings are of {_pair(first)} and of {_pair(other)}",
+                hint="replay those of one pair at a time",
+            )
+    return replace(first, traces=tuple(trace for one in recordings for trace in one.traces))
+
+
+def _pair(recording: Recording) -> str:
+    if recording.draft is None:
+        return recording.target
+    return f"{recording.target} with {recording.draft}"
 
 
 def _to_json(recording: Recording) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def test_recording_of_all_drafters_is_replayed_without_a_model(gguf: str, tmp_pa
         "-t", gguf, "--draft", gguf, "--suite", "chat,short", "-n", "12", "--temp", "0",
         "--temp", "0.7", "--record", str(file),
     )  # fmt: skip
-    replayed = run("--replay", str(file))
+    replayed = run("--replay", str(file), "--replay", str(file))
 
     assert recorded.exit_code == 0, recorded.stderr
     assert replayed.exit_code == 0, replayed.stderr
@@ -145,7 +145,9 @@ def test_recording_of_all_drafters_is_replayed_without_a_model(gguf: str, tmp_pa
         assert trace.paid["model"].accepted == (True,) * trace.n_tokens
         assert len(trace.free["suffix"]) == len(trace.trees) == trace.n_tokens > 0
         assert trace.windows == {}
+        assert len(trace.paid["model"].backing["suffix"].probs) == trace.n_tokens
     assert "auto reaches" in replayed.stdout
+    assert "at temperature 0.7" in replayed.stdout
     assert "no window was run" in replayed.stdout
     assert "as many nodes as a chain or as a tree" in replayed.stdout
     assert "the controller itself takes" in replayed.stdout

@@ -15,9 +15,10 @@ from edgespec.control.costs import LONGEST, Measured
 from edgespec.control.ledger import SHARE, Ledger
 from edgespec.costs import PassCosts
 from edgespec.events import Step
-from edgespec.replay.curves import AMX, CUDA, FLAT, METAL
+from edgespec.replay.curves import AMX, AVX2, CUDA, FLAT, METAL
 from edgespec.replay.oracle import best_s
-from edgespec.replay.overhead import overhead
+from edgespec.replay.overhead import lines as lines_of_overhead
+from edgespec.replay.overhead import overheads
 from edgespec.replay.play import play, total_s
 from edgespec.replay.policies import auto, fixed, heuristics, plain, static
 from edgespec.replay.table import (
@@ -29,20 +30,11 @@ from edgespec.replay.table import (
     compare,
     lines,
     lines_by_curve,
+    lines_by_temperature,
 )
 from edgespec.replay.trace import PaidTrace, Proposal, Trace, read
 
 TRACES = read(Path(__file__).parents[1] / "data" / "traces" / "qwen.json.gz").traces
-
-# Milliseconds of the 1.5B model's passes and the 0.5B's tokens, measured on 2 cores with AVX2.
-AVX2 = Measured(
-    PassCosts(
-        (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
-        (41.3, 75.6, 101.5, 98.1, 152.6, 247.9, 283.8, 325.1, 550.8, 575.0, 754.3, 1187.5),
-    ),
-    draft_s=23.1,
-    read_s=4.5,
-)
 MEASURED = {"AVX2": AVX2, "AMX": AMX}
 CURVES = {**MEASURED, "CUDA": CUDA, "METAL": METAL, "FLAT": FLAT}
 
@@ -131,6 +123,22 @@ def test_curves_stand_below_each_other_with_the_best_other_rule() -> None:
     assert head.split() == [*"abcd", "d/a", "d/b", "d/c", "best", "of", "the", "others"]
     assert first.startswith(f"AVX2  {result('AVX2').mean(CLAIRVOYANT):5.2f}")
     assert second.endswith(f"{result('CUDA').mean('cascade 7'):.2f} cascade 7")
+
+
+def test_temperatures_are_compared_apart_where_there_are_several() -> None:
+    text = list(lines_by_temperature({"AVX2": result("AVX2")}))
+
+    assert [line for line in text if line.startswith("at temperature")] == [
+        f"at temperature {t}" for t in ("0", "0.7", "1")
+    ]
+    assert list(lines_by_temperature({"AVX2": result("AVX2").at(0.7)})) == []
+
+
+def test_a_temperature_has_its_own_traces() -> None:
+    found = result("AVX2").at(0.7)
+
+    assert all(name.endswith("at 0.7") for name in found.traces)
+    assert len(found.traces) == len(found.ratios[AUTO]) > 0
 
 
 def made(accepted: list[int], *, likely: bool = True, model: list[bool] | None = None) -> Trace:
@@ -251,7 +259,8 @@ def test_every_policy_emits_the_whole_answer() -> None:
 def test_controllers_own_cost_is_counted_once_per_step() -> None:
     ticks = itertools.count()
 
-    took = overhead(TRACES[:1], AVX2, n_rounds=2, clock=lambda: float(next(ticks)))
+    took = overheads(TRACES[:1], MEASURED, n_rounds=2, clock=lambda: float(next(ticks)))
 
-    n_steps = len(play(TRACES[0], auto, AVX2))
-    assert took == (2.0, 2.0, 2 * n_steps)
+    for name, costs in MEASURED.items():
+        assert took[name] == (2.0, 2.0, 2 * len(play(TRACES[0], auto, costs)))
+    assert [line.split()[0] for line in list(lines_of_overhead(took))[2:]] == list(MEASURED)

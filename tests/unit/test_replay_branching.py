@@ -172,5 +172,5 @@ def test_table_names_every_curve_and_every_window() -> None:
     text = "\n".join(lines(found, tokens_per_step(traces)))
 
     assert all(f"\n{name} " in text for name in ELSEWHERE)
-    assert "a window of 29 at every step: 2.86 tokens a step, AMX" in text
+    assert "a window of 29 at every step: 2.86 tokens a step, AVX2" in text
     assert "no window was run" in "\n".join(lines(found, {}))

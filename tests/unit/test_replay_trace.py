@@ -11,7 +11,16 @@ from edgespec.drafters.ways import Way
 from edgespec.errors import UsageError
 from edgespec.replay.grown import Grown
 from edgespec.replay.record import proposals, trees
-from edgespec.replay.trace import Backing, PaidTrace, Proposal, Recording, Trace, read, write
+from edgespec.replay.trace import (
+    Backing,
+    PaidTrace,
+    Proposal,
+    Recording,
+    Trace,
+    joined,
+    read,
+    write,
+)
 from tests.fakes import ListRetriever
 
 TRACE = Trace(
@@ -73,6 +82,19 @@ def test_compressed_recording_that_is_damaged_is_refused(tmp_path: Path) -> None
 
         with pytest.raises(UsageError, match="is not a recording"):
             read(file)
+
+
+def test_recordings_of_one_pair_are_joined_with_the_costs_of_the_first() -> None:
+    other = replace(RECORDING, costs=Measured(PassCosts((1,), (9.0,))))
+
+    assert joined([RECORDING, other]) == replace(RECORDING, traces=(TRACE, TRACE))
+
+
+def test_recordings_of_several_pairs_are_refused() -> None:
+    with pytest.raises(UsageError, match="are of target with draft and of target") as refused:
+        joined([RECORDING, replace(RECORDING, draft=None)])
+
+    assert "one pair at a time" in refused.value.hint
 
 
 def test_recording_without_an_answer_is_refused(tmp_path: Path) -> None:
