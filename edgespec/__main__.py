@@ -1,5 +1,18 @@
-"""`python -m edgespec` is the `edgespec` command."""
+"""The `edgespec` command, also as `python -m edgespec`."""
 
-from edgespec.cli.main import main
+import sys
 
-main()
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it quietly while its modules are imported, too."""
+    try:
+        from edgespec.cli.main import main as run
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,8 +4,10 @@ Asks nothing itself, and does not know what is fetched or listed with it.
 """
 
 import os
+import re
 
 HUB = "https://huggingface.co"
+_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 def is_offline() -> bool:
@@ -54,7 +56,7 @@ def gist(error: Exception) -> str:
     if name in ("RemoteProtocolError", "ReadError"):
         return "the connection broke off"
     lines = str(error).strip().splitlines() or [name]
-    return lines[0].rstrip(".")
+    return _NUMBER.sub("", lines[0]).rstrip(".")
 
 
 def gated(page: str) -> tuple[str, str]:

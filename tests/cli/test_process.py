@@ -421,3 +421,28 @@ def test_output_that_cannot_be_written_is_told_in_one_sentence(arguments: str) -
         "edgespec: the output cannot be written: No space left on device\n"
         "hint: make room there, or let it go elsewhere\n"
     )
+
+
+INTERRUPTED_IMPORT = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "click":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from edgespec.__main__ import main
+main()
+"""
+
+
+def test_interrupt_during_start_up_shows_no_traceback() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT],
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
