@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import io
 import os
+import select
 import shutil
 import sys
 import threading
@@ -16,6 +17,9 @@ from typing import NoReturn, TextIO
 
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import CleanStream, clean
+
+_PASTE_S = 0.02
+"""So soon a pasted line is followed by the next one."""
 
 
 class ReaderGone(Exception):
@@ -148,6 +152,19 @@ class Screen:
         finally:
             if editor is not None:
                 editor.set_startup_hook(None)
+
+    @property
+    def line_so_far(self) -> str:
+        """What stands in the line that is being typed; any thread."""
+        editor = _line_editor() if self.is_typed else None
+        return editor.get_line_buffer().strip("\n\0") if editor is not None else ""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the next line is there already, as after a paste."""
+        if not self.is_typed or sys.platform == "win32":
+            return False
+        return bool(select.select([sys.stdin], [], [], _PASTE_S)[0])
 
     def remember(self, lines: list[str]) -> None:
         """Let the Up key bring these back."""

@@ -5,6 +5,10 @@ Same conversation and commands as the TUI's; answers go to stdout, everything el
 
 import os
 import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from edgespec.chat.commands import Command, Say, Unknown, help_lines, parse, run
@@ -24,7 +28,11 @@ from edgespec.events import Delta
 KEYS = """\
 Ctrl-C stops an answer and keeps what was said; with nothing to stop it clears the line, and the
 second time it leaves, as Ctrl-D does. Up and Down bring back earlier messages.
-A line that ends with \\ goes on in the next one."""
+A line that ends with \\ goes on in the next one; lines that are pasted together are one message."""
+_JOT_S = 0.5
+"""So often the line that is being typed is looked at."""
+_TYPED_AHEAD_S = 0.05
+"""A line that is there so soon was typed before it was asked for, with Enter after each."""
 _USAGE_WIDTH = 28
 _LONG_PROMPT = 1000
 """From so many tokens on, reading is worth a word where no status line can be shown."""
@@ -105,14 +113,16 @@ class _Talk:
     def _message(self) -> str | None:
         """What the person typed, lines joined; None at the end of input."""
         lines, self.begun = self.begun, []
-        has_interrupted = False
+        has_interrupted = is_pasted = False
         while True:
             for update in self.chat.drain():
                 self._tell(update)
             start, self.draft = self.draft, ""
             prompt = "... " if lines else "edit> " if self.edited else "you> "
+            asked_s = time.monotonic()
             try:
-                line = self.screen.read_line(prompt, start)
+                with self._jotting(lines, start):
+                    line = self.screen.read_line(prompt, start)
             except KeyboardInterrupt:
                 if has_interrupted or not self.screen.is_typed:
                     raise
@@ -122,11 +132,40 @@ class _Talk:
                 continue
             if line is None:
                 return "\n".join(lines) if lines else None
-            if not line.endswith("\\"):
+            is_waited_for = time.monotonic() - asked_s >= _TYPED_AHEAD_S
+            is_pasted = (is_pasted or is_waited_for) and self._goes_on(line)
+            if not is_pasted and not line.endswith("\\"):
                 self.chat.chats.jot("")
                 return "\n".join([*lines, line])
-            lines.append(line[:-1])
+            lines.append(line.removesuffix("\\"))
             self.chat.chats.jot("\n".join(lines))
+
+    def _goes_on(self, line: str) -> bool:
+        """Whether the next line was pasted with this one: a dumb terminal does not say so."""
+        return not line.startswith("/") and self.screen.has_more
+
+    @contextmanager
+    def _jotting(self, lines: list[str], start: str) -> Iterator[None]:
+        """Keep the line that is being typed too: the editor tells nobody of it."""
+        is_read, kept = threading.Event(), start
+
+        def listen() -> None:
+            nonlocal kept
+            while not is_read.wait(_JOT_S):
+                typed = self.screen.line_so_far
+                if typed != kept and not is_read.is_set():
+                    kept = typed
+                    self.chat.chats.jot("\n".join([*lines, typed]))
+
+        listener = threading.Thread(target=listen, name="edgespec-jot", daemon=True)
+        if self.screen.is_typed:
+            listener.start()
+        try:
+            yield
+        finally:
+            is_read.set()
+            if listener.is_alive():
+                listener.join()
 
     def _say(self, text: str) -> None:
         chat = self.chat
