@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from edgespec import paths
 from edgespec.api.experience import Experience
 from edgespec.api.experience import read as read_experience
 from edgespec.api.types import Options
+from edgespec.bench import main as bench_main
+from edgespec.bench.engine import Ask, Run
+from edgespec.bench.ours import OurEngine
 from edgespec.bench.result import load
 from edgespec.bench.rig import Rig
 from edgespec.cli.main import cli
@@ -266,6 +270,29 @@ def test_bench_neither_uses_nor_changes_what_the_users_answers_taught(gguf: str)
     assert result.exit_code == 0, result.stderr
     assert kept.read_bytes() == before
     assert begins_with == Experience() != read_experience(kept)
+
+
+def test_one_wrong_token_of_our_own_is_found_and_fails_the_benchmark(
+    gguf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Wrong(OurEngine):
+        def answer(self, arm: str, ask: Ask) -> Run:
+            run = super().answer(arm, ask)
+            if arm != "suffix":
+                return run
+            tokens = (*run.tokens[:5], run.tokens[5] ^ 1, *run.tokens[6:])
+            return replace(run, tokens=tokens)
+
+    monkeypatch.setattr(bench_main, "OurEngine", Wrong)
+
+    result = run(
+        "-t", gguf, "--suite", "chat,short", "--drafters", "suffix,auto", "-n", "8", "--temp", "0"
+    )
+
+    assert result.exit_code == 1
+    assert "chat-short, suffix: greedy text differs from token 6: " in result.stdout
+    assert "NOT LOSSLESS" in result.stdout
+    assert "chat-short, auto" not in result.stdout
 
 
 def test_bench_measures_prompts_in_other_languages(gguf: str) -> None:
