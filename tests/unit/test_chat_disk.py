@@ -1,0 +1,141 @@
+"""When a chat is on disk: before, during and after each answer."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from edgespec.chat.controller import ChatController
+from edgespec.errors import DecodeFailed
+from edgespec.history.keeper import Keeper
+from edgespec.history.library import Library
+from tests.scripted import Script, ScriptedLM
+from tests.unit.kept_chats import PATIENCE_S, Start, followed
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "history.db"
+
+
+@pytest.fixture
+def opened(path: Path) -> Iterator[list[ChatController]]:
+    chats: list[ChatController] = []
+    yield chats
+    for chat in chats:
+        chat.close()
+
+
+@pytest.fixture
+def start(path: Path, opened: list[ChatController]) -> Start:
+    return Start(path, opened)
+
+
+def test_prompt_is_on_disk_before_the_model_is_asked(start: Start, path: Path) -> None:
+    chat, model = start()
+    seen: list[list[str]] = []
+    real_chat = model.chat
+
+    def asked(*args: object, **kwargs: object) -> object:
+        (summary,) = Library(path).chats()
+        seen.append([turn.prompt for turn in Library(path).load(summary.id).turns])
+        return real_chat(*args, **kwargs)  # type: ignore[arg-type]
+
+    model.chat = asked  # type: ignore[method-assign,assignment]
+    chat.send("keep me")
+    followed(chat)
+
+    assert seen == [["keep me"]]
+
+
+def test_message_that_waits_for_the_model_is_on_disk(start: Start, path: Path) -> None:
+    keeper = Keeper(path)
+    chat = ChatController(journal=keeper)
+    may_load = threading.Event()
+
+    def open_model(tell: object) -> ScriptedLM:
+        may_load.wait()
+        return ScriptedLM()
+
+    chat.load(open_model)
+
+    chat.send("early")
+    keeper.flush(PATIENCE_S)
+
+    assert [t.status for t in start.held(chat)] == ["queued"]
+    may_load.set()
+    followed(chat)
+    chat.close()
+
+
+def test_partial_answer_is_on_disk_while_the_front_end_stands_still(start: Start) -> None:
+    chat, model = start(Script("one two three four five six", hold_at=4))
+    chat.send("count")
+    model.is_holding.wait()
+
+    deadline = threading.Event()
+    for _ in range(600):  # nobody drains
+        if start.held(chat)[0].text:
+            break
+        deadline.wait(0.05)
+
+    (held,) = start.held(chat)
+    assert (held.text, held.status) == ("one two three four", "running")
+    assert chat.turns[0].text == ""
+    chat.stop()
+    followed(chat)
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "text", "error"),
+    [
+        (Script("All of it."), "complete", "All of it.", ""),
+        (
+            Script("Half", error=DecodeFailed("llama_decode failed")),
+            "error",
+            "Half",
+            "llama_decode",
+        ),
+    ],
+)
+def test_end_is_on_disk_with_its_figures(
+    script: Script, status: str, text: str, error: str, start: Start
+) -> None:
+    chat, _ = start(script)
+
+    chat.send("Hi")
+    followed(chat)
+
+    (held,) = start.held(chat)
+    assert (held.status, held.text) == (status, text)
+    assert held.error.startswith(error)
+    assert held.stats["prompt_tokens"] == 5
+    assert held.target == "qwen3-14b"
+
+
+def test_stopped_answer_is_on_disk_as_far_as_it_came(start: Start) -> None:
+    chat, model = start(Script("one two three four five six", hold_at=4))
+    chat.send("count")
+    model.is_holding.wait()
+
+    chat.stop()
+    followed(chat)
+
+    (held,) = start.held(chat)
+    assert (held.status, held.text) == ("stopped", "one two three four")
+
+
+def test_answer_that_is_left_for_a_new_chat_is_kept(start: Start) -> None:
+    chat, model = start(Script("one two three four five six", hold_at=4), "Fresh.")
+    chat.send("old")
+    old = chat.conversation
+    model.is_holding.wait()
+
+    chat.clear()
+    chat.send("new")
+    followed(chat)
+    chat.chats.journal.flush(PATIENCE_S)
+
+    (held,) = start.library.load(old.id).turns
+    assert (held.text, held.status) == ("one two three four", "stopped")
