@@ -70,7 +70,8 @@ class SuffixAutomaton:
         Where continuations differ, the latest. What runs into the end of the text goes on with
         the longest shorter match that does not.
         """
-        for token, length, agreement, _ in self._walked(self._matched, self.match.length):
+        matched = self._matched
+        for token, length, agreement, _ in self._walked(matched, self._lengths[matched]):
             yield token, length, agreement
 
     def fork(self, n: int) -> Iterator[list[tuple[int, int, int]]]:
@@ -79,7 +80,7 @@ class SuffixAutomaton:
         Empty where nothing else ever followed. The other way is what followed the same text most
         often, or else a shorter part of it.
         """
-        walked = self._walked(self._matched, self.match.length)
+        walked = self._walked(self._matched, self._lengths[self._matched])
         for token, length, _, state in islice(walked, n):
             yield self._other(state, length, token)
 

@@ -8,8 +8,6 @@ quotes, extraction). Source: suffix decoding (Oliaro et al. 2024, arXiv 2411.049
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-import numpy as np
-
 from edgespec.core import Draft, Sampler, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.arms import Bucket, Heard
@@ -53,7 +51,8 @@ class SuffixDrafter:
     def __init__(self, inputs: DrafterInputs) -> None:
         self._is_eog = inputs.is_eog
         self._automaton = SuffixAutomaton()
-        self._indexed: Tokens = np.empty(0, np.int32)
+        self._indexed = b""
+        """The context that the automaton holds, byte by byte: compared without an array."""
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """At most k tokens, `match` telling from how long a match; empty where nothing repeats."""
@@ -68,7 +67,6 @@ class SuffixDrafter:
 
     def outlook(self, context: Tokens, heard: Heard) -> Iterator[int]:
         """The buckets of the tokens that would be drafted; see `arms.Free`."""
-
         self._catch_up(context, heard)
         return self._buckets()
 
@@ -86,8 +84,8 @@ class SuffixDrafter:
                 return
 
     def _catch_up(self, context: Tokens, heard: Heard) -> None:
-        n = len(self._indexed)
-        if n == 0 or not np.array_equal(context[:n], self._indexed):
+        n = len(self._automaton.tokens)
+        if n == 0 or context[:n].tobytes() != self._indexed:
             self._automaton = SuffixAutomaton()
             self._automaton.extend(context.tolist())
         elif len(context) > n:
@@ -95,7 +93,7 @@ class SuffixDrafter:
                 self._append(token, heard)
         else:
             return
-        self._indexed = context.copy()  # the caller's array may be a view of what grows on
+        self._indexed = context.tobytes()
 
     def _append(self, token: int, heard: Heard) -> None:
         automaton = self._automaton
