@@ -39,7 +39,7 @@ class LlamaVocab:
         assert 0 <= token < self.n_tokens, f"token {token} of {self.n_tokens}"
         size = 64
         while True:
-            buffer = ctypes.create_string_buffer(size)
+            buffer = (ctypes.c_char * size)()
             n = self._lib.llama_token_to_piece(self.handle, token, buffer, size, 0, special)
             if n >= 0:
                 return buffer.raw[:n]
