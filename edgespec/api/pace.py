@@ -26,6 +26,7 @@ from edgespec.engine.fingerprint import cpu_identity, fingerprint, package_folde
 from edgespec.engine.session import LlamaSession
 from edgespec.gguf.header import GgufHeader
 from edgespec.hardware.gpu import read_driver
+from edgespec.plan.types import Placement
 
 Clock = Callable[[], float]
 _log = logging.getLogger(__name__)
@@ -228,14 +229,22 @@ def _key(loaded: Loaded, under: int | None = None) -> str:
         fingerprint(package, cpu_identity()) if package else "",
         loaded.backend,
         loaded.n_threads,
-        (loaded.plan.target, loaded.plan.draft),
+        (_pace_of(loaded.plan.target), _pace_of(loaded.plan.draft)),
         [(device.name, device.description, device.total_bytes) for device in devices()],
         read_driver(),
         *(_identity(f) for f in files),
     ]
     if under is not None:
-        facts += [under, loaded.plan.lower, *(_identity(f) for f in lower)]
+        facts += [under, [_pace_of(p) for p in loaded.plan.lower], *(_identity(f) for f in lower)]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
+
+
+def _pace_of(placement: Placement | None) -> Placement | None:
+    """What of a placement a pass's time depends on: room for more context than is read changes
+    nothing, and follows the memory that happens to be free."""
+    if placement is None:
+        return None
+    return replace(placement, n_ctx=min(placement.n_ctx, 4 * _DEPTH))
 
 
 def _files(loaded: Loaded) -> list[GgufHeader]:

@@ -9,11 +9,12 @@ from edgespec.api.files import find_files
 from edgespec.api.load import Loaded, load_pair
 from edgespec.core import Tokens
 from edgespec.costs import UNMEASURED
+from tests.tinygguf import write_llama
 
 
-def loaded_pair(target: Path, draft: Path | None) -> Loaded:
+def loaded_pair(target: Path, draft: Path | None, n_ctx: int | None = None) -> Loaded:
     files = find_files(target, draft, "auto")
-    return load_pair(files, n_ctx=None, n_threads=1, progress=lambda phase, share: None)
+    return load_pair(files, n_ctx=n_ctx, n_threads=1, progress=lambda phase, share: None)
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +61,29 @@ def test_later_loads_remember(pair: Loaded) -> None:
 
     assert second == first
     assert shares == []
+
+
+def test_room_for_more_context_is_no_other_pace(tmp_path: Path, home: Path) -> None:
+    target = write_llama(tmp_path / "long.gguf", n_ctx=8192)
+    for n_ctx in (2048, 4096, 8192):
+        loaded = loaded_pair(target, None, n_ctx)
+
+        pace.measured(loaded, lambda share: None, ticking())
+        loaded.close()
+
+    assert len(kept_files(home)) == 1
+
+
+def test_context_too_short_to_measure_in_is_another_pace(
+    pair: Loaded, home: Path, files: dict[str, Path]
+) -> None:
+    pace.measured(pair, lambda share: None, ticking())
+    short = loaded_pair(files["llama"], files["draft"], 256)
+
+    pace.measured(short, lambda share: None, ticking())
+    short.close()
+
+    assert len(kept_files(home)) == 2
 
 
 def test_what_a_busy_machine_measured_is_used_but_not_remembered(pair: Loaded, home: Path) -> None:
