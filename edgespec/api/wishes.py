@@ -26,9 +26,19 @@ def wishes(
     n_layers = loading.get("n_gpu_layers")
     if n_layers is not None and n_layers < 0:
         raise UsageError(f"{n_layers} layers cannot lie on a GPU", hint="give 0 or more, or none")
+    for name in ("devices", "draft_devices"):
+        if isinstance(named := loading.get(name), str):  # a text is a sequence of texts too
+            raise UsageError(
+                f"{name} is one text, but must be a tuple of names", hint=f"{name}=({named!r},)"
+            )
+    memory_bytes = loading.get("memory_bytes")
+    if memory_bytes is not None and memory_bytes <= 0:
+        raise UsageError(f"{memory_bytes} bytes of memory hold no model", hint="give more than 0")
     workers = loading.get("rpc")
     connected = tuple(
-        name for worker in (endpoints_of(workers) if workers else ()) for name in connect(worker)
+        name
+        for worker in (() if workers is None else endpoints_of(workers))
+        for name in connect(worker)
     )
     return asked_of(loading, _draft_wish(draft, drafter)), connected
 

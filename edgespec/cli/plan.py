@@ -80,7 +80,7 @@ def _elsewhere(name: str, said: "Placing") -> "HardwareReport":
     """A machine of the table, for which neither numpy nor llama.cpp is imported."""
     from edgespec.hardware.machines import machine
 
-    if said.get("rpc") or said.get("memory_bytes"):
+    if said.get("rpc") is not None or said.get("memory_bytes") is not None:
         raise UsageError(
             "--hardware plans for another machine, --rpc and --memory for this one",
             hint="leave one out",

@@ -64,8 +64,8 @@ CARDS: Final[dict[str, tuple[str, int]]] = {
 """Title and memory in GiB, by name."""
 _BY_LETTERS: Final = {name.replace("-", ""): name for name in CARDS}
 
-_APPLE = re.compile(r"(m[1-5](?:-pro|-max|-ultra)?)-(\d+)")
-_CPU = re.compile(r"cpu-(\d+)")
+_APPLE = re.compile(r"(m[1-5](?:-pro|-max|-ultra)?)-([1-9]\d{0,4})")
+_CPU = re.compile(r"cpu-([1-9]\d{0,4})")
 _SEVERAL = re.compile(r"(\d+)x-?(.+)")
 
 

@@ -23,7 +23,7 @@ N_SNAPSHOTS: Final = 8
 """States that llama.cpp keeps for rollback, where it can (engine/model.py)."""
 _SHIFTS: Final = (0, 1, -1, 2, -2)
 """Layers are large, and the first and the last device hold more beside them than the others."""
-_LEAST_DEVICE_BYTES: Final = 256 << 20
+LEAST_DEVICE_BYTES: Final = 256 << 20
 """A device with less free is not worth its share of the buffers."""
 _FLASH_HEADS: Final = frozenset({40, 64, 72, 80, 96, 112, 128, 192, 256, 320, 512, 576})
 """Source: llama.cpp ggml/src/ggml-cuda/fattn.cu, ggml_cuda_get_best_fattn_kernel."""
@@ -57,7 +57,7 @@ def usable(request: PlanRequest) -> tuple[Device, ...]:
     gpus = request.hardware.gpus
     if asked is not None:
         return tuple(gpu for name in asked for gpu in gpus if gpu.name == name)
-    own = [gpu for gpu in gpus if free_of(gpu) >= _LEAST_DEVICE_BYTES]
+    own = [gpu for gpu in gpus if free_of(gpu) >= LEAST_DEVICE_BYTES]
     kept = [gpu for gpu in own if gpu.kind == "GPU"] or own
     return tuple(sorted(kept, key=lambda gpu: -free_of(gpu)))
 

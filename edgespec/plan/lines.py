@@ -101,6 +101,11 @@ def margin_bytes(free_bytes: int) -> int:
     return min(1 << 30, free_bytes // 8)
 
 
+def free_for(size_bytes: int) -> int:
+    """The free memory that so much needs, its margin included."""
+    return min(size_bytes + (1 << 30), -(-size_bytes * 8 // 7))
+
+
 def is_remote(name: str) -> bool:
     """Whether a device is another machine's."""
     return name.startswith(_REMOTE)

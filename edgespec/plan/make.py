@@ -21,7 +21,7 @@ from edgespec.plan.fit import Fit, fit, usable
 from edgespec.plan.lines import is_remote
 from edgespec.plan.refusal import check, refusal
 from edgespec.plan.strategy import notes, strategy
-from edgespec.plan.types import Plan, PlanRequest
+from edgespec.plan.types import Asked, Plan, PlanRequest
 
 _GRAIN: Final = 256
 """Tokens of context that llama.cpp rounds to."""
@@ -38,7 +38,10 @@ def make_plan(request: PlanRequest) -> Plan:
     check(request)
     found, tried = _search(request)
     if found is None:
-        raise refusal(request, tried, _roomiest, lambda other: _search(other)[0] is not None)
+        raise refusal(
+            *(request, tried, _least(request), _roomiest),
+            is_met=lambda other: _search(other)[0] is not None,
+        )
     return _plan(request, found)
 
 
@@ -97,6 +100,14 @@ def _roomiest(request: PlanRequest) -> Fit | None:
     most = (request.target.n_ctx_train or _MOST_CTX) // _GRAIN
     n = _most(LEAST_CTX // _GRAIN, most, lambda n: with_tokens(n) is not None)
     return with_tokens(n) if n else None
+
+
+def _least(request: PlanRequest) -> Fit:
+    """The smallest way to run the target at all, whatever was asked for."""
+    alone = replace(request, drafts=(), lower=(), asked=Asked(n_gpu_layers=0))
+    wished = wish(alone, has_gpu=False)
+    *_, choice = (wished, *smaller(alone, wished))
+    return fit(alone, with_context(choice, min(LEAST_CTX, choice.n_ctx)))
 
 
 def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from edgespec.errors import DoesNotFit, UsageError
 from edgespec.plan.fit import Fit, usable
-from edgespec.plan.lines import CPU
+from edgespec.plan.lines import CPU, free_for
 from edgespec.plan.types import QUANT_BLOCK, Asked, PlanRequest, Room, is_quantised
 from edgespec.sizes import gibibytes
 
@@ -46,8 +46,14 @@ def check(request: PlanRequest) -> None:
             f"{target.n_head_dim} values do not divide into blocks of {QUANT_BLOCK}",
             hint="--kv f16",
         )
-    for wanted in (asked.devices or (), asked.draft_devices or ()):
-        _check_devices(request, wanted)
+    for wanted in (asked.devices, asked.draft_devices):
+        if wanted is not None:
+            _check_devices(request, wanted)
+    if asked.draft_devices is not None and asked.draft == "off":
+        raise UsageError(
+            f"no draft model is wanted, but one shall lie on {' and '.join(asked.draft_devices)}",
+            hint="name a draft model, or no device for it",
+        )
     if asked.n_gpu_layers and not usable(request):
         raise DoesNotFit(
             f"{asked.n_gpu_layers} layers of {target.id} were asked for on GPUs, and "
@@ -57,7 +63,11 @@ def check(request: PlanRequest) -> None:
 
 
 def _check_devices(request: PlanRequest, wanted: Sequence[str]) -> None:
-    """Refuse devices that are not there, or named twice. Raises: `UsageError`."""
+    """Refuse devices that are not there, named twice, or none. Raises: `UsageError`."""
+    if not wanted:
+        raise UsageError(
+            "a list of devices names none", hint="--gpu-layers 0 computes on the CPU alone"
+        )
     names = [gpu.name for gpu in request.hardware.gpus]
     for i, name in enumerate(wanted):
         if name not in names:
@@ -86,9 +96,14 @@ def _check_tensor_mode(request: PlanRequest) -> None:
 
 
 def refusal(
-    request: PlanRequest, tried: Fit, search: Search, is_met: Callable[[PlanRequest], bool]
+    request: PlanRequest,
+    tried: Fit,
+    least: Fit,
+    search: Search,
+    is_met: Callable[[PlanRequest], bool],
 ) -> DoesNotFit:
-    """The error for a request that nothing fits; `tried` is what was wished.
+    """The error for a request that nothing fits; `tried` is what was wished, `least` the smallest
+    way to run the model at all.
 
     `search`: what fits with the longest context; `is_met`: whether a plan would be made.
     """
@@ -102,7 +117,15 @@ def refusal(
         f"{gibibytes(room.needed_bytes)} {_where(room)} ({_parts(tried, room)}), "
         f"but {gibibytes(room.free_bytes or 0)} are free"
     )
-    return DoesNotFit(message, hint=_nearest(request, search, is_met))
+    hint = _nearest(request, search, is_met)
+    if not hint:
+        parts = sum(line.size_bytes for line in least.lines if line.what != "margin")
+        hint = (
+            f"with {least.choice.n_ctx} tokens in a cache of type {least.choice.kv_type} it would "
+            f"do with {gibibytes(free_for(parts))} free; take a smaller model, or a smaller "
+            "quantisation of this one"
+        )
+    return DoesNotFit(message, hint=hint)
 
 
 def _lacks(room: Room) -> bool:
@@ -122,11 +145,12 @@ def _parts(tried: Fit, room: Room) -> str:
 
 
 def _nearest(request: PlanRequest, search: Search, is_met: Callable[[PlanRequest], bool]) -> str:
+    """What to leave out or to say instead; empty where nothing helps."""
     for asked, words in _relaxed(request, is_met):
         found = search(replace(request, asked=asked))
         if found is not None:
             return words(found)
-    return "take a smaller model, or a smaller quantisation of this one"
+    return ""
 
 
 def _most_layers(request: PlanRequest, is_met: Callable[[PlanRequest], bool]) -> int:

@@ -12,8 +12,9 @@ from typing import Final
 
 from edgespec.drafters import DRAFTERS
 from edgespec.hardware.types import Unknown
-from edgespec.plan.fit import Fit
+from edgespec.plan.fit import LEAST_DEVICE_BYTES, Fit
 from edgespec.plan.types import PlanRequest
+from edgespec.sizes import gibibytes
 
 NEED_MODEL: Final = frozenset({"model", "cascade", "suffix+model"})
 NEED_BRANCHES: Final = frozenset({"lookahead", "tree"})
@@ -47,10 +48,23 @@ def notes(request: PlanRequest, found: Fit) -> Iterator[str]:
             f"{target.id} is a mixture of experts: a pass over a draft reads more of them, so "
             "drafting gains less; what was measured decides"
         )
+    if request.asked.draft_devices is not None and not request.drafts:
+        yield f"there is no draft model to lie on {' and '.join(request.asked.draft_devices)}"
+    if request.asked.devices is None and request.asked.n_gpu_layers != 0:
+        yield from _left_out(request)
+    yield from request.hardware.notes
+
+
+def _left_out(request: PlanRequest) -> Iterator[str]:
+    """The GPUs that get nothing although nobody said so, and why."""
     for gpu in request.hardware.gpus:
         if isinstance(gpu.free_bytes, Unknown):
             yield f"{gpu.name} is left out: {gpu.free_bytes.reason}"
-    yield from request.hardware.notes
+        elif gpu.free_bytes < LEAST_DEVICE_BYTES:
+            yield (
+                f"{gpu.name} is left out: {gibibytes(gpu.free_bytes)} are free, too little for its "
+                "share of the buffers"
+            )
 
 
 def _fitting(request: PlanRequest, found: Fit) -> str:

@@ -142,6 +142,11 @@ def test_explicit_wish_is_refused_with_numbers_and_what_fits(
         ({"split_mode": "row"}, "split_mode cannot be 'row'"),
         ({"n_gpu_layers": -1}, "-1 layers"),
         ({"devices": ("CUDA7",)}, "no device 'CUDA7'"),
+        ({"devices": ()}, "a list of devices names none"),
+        ({"devices": "CUDA0"}, "devices is one text"),
+        ({"draft": None, "draft_devices": ("CUDA7",)}, "no device 'CUDA7'"),
+        ({"memory_bytes": 0}, "0 bytes of memory"),
+        ({"rpc": ""}, "no worker is named"),
         ({"rpc": "desk:x"}, "'desk:x' is not a worker's address"),
     ],
 )

@@ -202,7 +202,10 @@ def test_machines_are_named_with_several_cards_chips_and_memory() -> None:
     assert cpu.memory.total_bytes == 32 * GIB
 
 
-@pytest.mark.parametrize("name", ["rtx409", "99x-rtx4090", "", "m9-max-64", "0x-rtx4090"])
+@pytest.mark.parametrize(
+    "name",
+    ["rtx409", "99x-rtx4090", "", "m9-max-64", "0x-rtx4090", "cpu-0", "m4-max-0", "cpu-999999"],
+)
 def test_unknown_machine_is_refused_with_names(name: str) -> None:
     with pytest.raises(UsageError) as refusal:
         machine(name)

@@ -69,7 +69,12 @@ def test_plan_refuses_with_part_need_and_have_when_nothing_fits() -> None:
     assert refusal.value.exit_code == 4
     assert "target weights 3.8 GiB" in refusal.value.message
     assert "but 2.0 GiB are free" in refusal.value.message
-    assert "smaller" in refusal.value.hint
+    told = r"with 512 tokens in a cache of type q8_0 it would do with (\d\.\d) GiB free; .*smaller"
+    least = re.search(told, refusal.value.hint)
+    assert least, refusal.value.hint
+    assert make_plan(request(ram_gib=float(least[1]) + 0.05)).target.n_ctx < 2048
+    with pytest.raises(DoesNotFit):
+        make_plan(request(ram_gib=float(least[1]) - 0.05))
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,37 @@ def test_device_that_is_left_out_is_named_with_the_reason() -> None:
     assert "CUDA0 is left out: its backend reports no memory" in plan.notes
 
 
+def test_device_with_too_little_room_is_named() -> None:
+    cards = gpu("CUDA0", 20_000), gpu("CUDA1", 200)
+
+    by_itself = make_plan(request(*cards))
+    asked_for = make_plan(request(*cards, asked=Asked(devices=("CUDA0",))))
+
+    assert any("CUDA1 is left out: 200 MiB are free" in note for note in by_itself.notes)
+    assert not any("left out" in note for note in asked_for.notes)
+
+
+def test_device_for_a_draft_that_there_is_not_is_told() -> None:
+    plan = make_plan(
+        request(gpu("CUDA0", 20_000), drafts=(), asked=Asked(draft_devices=("CUDA0",)))
+    )
+
+    assert "there is no draft model to lie on CUDA0" in plan.notes
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (Asked(devices=()), "names none"),
+        (Asked(draft_devices=()), "names none"),
+        (Asked(draft="off", draft_devices=("CUDA0",)), "no draft model is wanted"),
+    ],
+)
+def test_wish_that_contradicts_itself_is_refused(asked: Asked, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make_plan(request(gpu("CUDA0", 20_000), asked=asked))
+
+
 def test_layers_lie_where_llama_cpp_puts_them() -> None:
     placement = Placement(("A", "B"), shares((1, 2)), 3, "layer", 512, 128, 64, "f16")
 
