@@ -147,7 +147,11 @@ class PaidArm:
     def _weigh_reading(self, n_unread: int, at: Situation, best: Found) -> None:
         """Read a slice, where drafting is expected to pay the whole back within the answer."""
         saved = at.left * (1 / at.worth - 1 / self.pace)
-        if saved < _PAYBACK * n_unread * at.read_cost:
+        reading = n_unread * at.read_cost
+        if saved < _PAYBACK * reading:
+            return
+        if reading + at.token_cost + at.relative[2] > at.most:  # nothing would be left to draft
+            best.reason = "guarded"
             return
         most = max(_SLICE, int(_PAUSE / at.read_cost))
         n = min(n_unread, most, int((at.most - 1) / at.read_cost))
