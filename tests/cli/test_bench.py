@@ -342,6 +342,23 @@ def test_llama_cpp_python_takes_part_and_says_the_same(gguf: str, tmp_path: Path
     assert {note.build.n_threads for note in found.arms} == {found.asked.n_threads}
 
 
+def test_lookup_of_llama_cpp_python_answers_long_prompts_too(tmp_path: Path) -> None:
+    """As it comes, it fails behind 512 tokens."""
+    wide = str(tinygguf.write_llama(tmp_path / "wide.gguf", n_ctx=4096))
+    file = tmp_path / "bench.json"
+
+    result = run(
+        "-t", wide, "--quick", "--suite", "summary,long", "--drafters", "none", "-n", "2",
+        "--peer", "llama-cpp-python:lookup", "--json", str(file),
+    )  # fmt: skip
+
+    assert result.exit_code == 0, result.stderr
+    found = load(file)
+    assert found.cells[0].prompt_tokens > 512
+    assert found.left_out == {}
+    assert "llama-cpp-python:lookup" in {score.arm for score in found.scores}
+
+
 def test_peer_that_is_not_here_is_explained(gguf: str) -> None:
     result = run(
         "-t", gguf, "--quick", "--suite", "chat,short", "--drafters", "none", "-n", "2",

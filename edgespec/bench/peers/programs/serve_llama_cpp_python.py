@@ -30,6 +30,7 @@ def main() -> None:
         n_threads_batch=asked["n_threads"],
         flash_attn=True,
         draft_model=lookup,
+        logits_all=asked["lookup"],  # else its drafts fail behind n_batch tokens
         verbose=False,
     )
     tokens_seen: list[int] = []
