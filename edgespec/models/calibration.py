@@ -1,5 +1,9 @@
 """What a vocabulary's coverage is measured on: the benchmark's short prompts, ten kinds of work.
 
+One text does not do: of SmolLM2's tokens for Qwen2.5-Coder, 85 % of an edit of code are shared and
+99 % of a summary. So each kind weighs the same, however long it is; with the long prompts too, the
+mean is half a percent lower. What a kind has less, it loses in drafts, never in its text.
+
 Reads the files beside the benchmark; knows nothing of it.
 """
 

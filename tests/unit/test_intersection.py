@@ -161,7 +161,8 @@ def test_same_vocabularies_need_no_intersection(folder: Path) -> None:
     assert find_files(target, target, "auto", "intersect").intersection is None
 
 
-def test_too_small_an_intersection_is_refused_in_numbers(folder: Path) -> None:
+def poor_draft(folder: Path) -> Path:
+    """Without the letters from a to p, spelled or as bytes."""
     letters = range(ord("a"), ord("q"))
     lost = {*map(chr, letters), *(f"<0x{letter:02X}>" for letter in letters)}
     types = (
@@ -169,12 +170,35 @@ def test_too_small_an_intersection_is_refused_in_numbers(folder: Path) -> None:
         for text, kind in zip(VOCAB.texts, VOCAB.types, strict=True)
     )
     few = tinygguf.TinyVocab(VOCAB.texts, tuple(types))
-    poor = tinygguf.write_llama(folder / "poor.gguf", vocab=few.swapped(290, 291))
+    return tinygguf.write_llama(folder / "poor.gguf", vocab=few.swapped(290, 291))
+
+
+def test_too_small_an_intersection_is_refused_in_numbers(folder: Path) -> None:
+    poor = poor_draft(folder)
 
     with pytest.raises(IncompatibleDraft, match=r"cover \d\d% of .* 90% are needed") as error:
         find_files(folder / "target.gguf", poor, "auto", "intersect")
 
     assert "of the target's family" in error.value.hint
+
+
+@pytest.mark.parametrize(("n_lost", "is_refused"), [(1, False), (2, True)])
+def test_each_kind_of_text_weighs_the_same_however_long_it_is(
+    n_lost: int, is_refused: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, lost = "zxz", "abcd" * 200
+    found = {f"kind {i}": lost if i < n_lost else shared for i in range(11)}
+    monkeypatch.setattr("edgespec.api.intersect.texts", lambda: found)
+    told = ""
+
+    try:
+        files = find_files(folder / "target.gguf", poor_draft(folder), "auto", "intersect")
+        told = files.intersection.told if files.intersection else ""
+    except IncompatibleDraft as refused:
+        told = refused.message
+
+    assert f"cover {(11 - n_lost) / 11:.0%} of calibration texts (0% for kind 0)" in told
+    assert ("too few to draft through" in told) == is_refused
 
 
 def test_larger_draft_is_refused_whatever_its_vocabulary(folder: Path) -> None:
