@@ -3,7 +3,7 @@
 The tables were reckoned by hand before the planner existed. `reckoned` repeats their accounting,
 so that a difference is one of accounting, not of arithmetic: they count whole files on the card
 (the token table stays in the machine's own memory), 512 rows of logits for both models
-(`n_outputs_max` leaves 64 and 1), no activations, and a draft's cache as long as its target's.
+(`n_outputs_max` leaves 64 and 16), no activations, and a draft's cache as long as its target's.
 """
 
 from collections.abc import Callable
@@ -29,20 +29,38 @@ COLUMNS: tuple[tuple[int, KvType], ...] = (
     (8, "f16"), (12, "f16"), (16, "f16"), (24, "f16"), (32, "f16"),
     (12, "q8_0"), (16, "q8_0"), (24, "q8_0"),
 )  # fmt: skip
-LARGEST = {
+LARGEST: dict[tuple[str, str | None], tuple[int, ...]] = {
     ("qwen3-8b", "qwen3-0.6b"): (2, 18, 34, 40, 40, 34, 40, 40),
     ("qwen3-14b", "qwen3-0.6b"): (0, 3, 18, 40, 40, 6, 34, 40),
     ("qwen3-32b", "qwen3-0.6b"): (0, 0, 0, 8, 30, 0, 0, 15),
+    ("qwen2.5-coder-7b", "qwen2.5-coder-0.5b"): (15, 32, 32, 32, 32, 32, 32, 32),
     ("qwen2.5-coder-14b", "qwen2.5-coder-0.5b"): (0, 5, 25, 32, 32, 9, 32, 32),
     ("qwen2.5-coder-32b", "qwen2.5-coder-0.5b"): (0, 0, 0, 11, 32, 0, 0, 21),
     ("qwen2.5-coder-32b", "qwen2.5-coder-1.5b"): (0, 0, 0, 8, 32, 0, 0, 15),
     ("llama-3.1-8b", "llama-3.2-1b"): (0, 26, 52, 103, 128, 50, 98, 128),
     ("gemma-3-12b", "gemma-3-1b"): (0, 21, 32, 32, 32, 32, 32, 32),
     ("gemma-3-27b", "gemma-3-1b"): (0, 0, 0, 32, 32, 0, 0, 32),
+    ("r1-distill-qwen-14b", "r1-distill-qwen-1.5b"): (0, 2, 20, 58, 95, 4, 39, 109),
+    ("r1-distill-qwen-32b", "r1-distill-qwen-1.5b"): (0, 0, 0, 8, 37, 0, 0, 15),
+    ("gemma-4-26b-a4b", None): (0, 0, 0, 128, 128, 0, 0, 128),
     ("gpt-oss-20b", None): (0, 0, 120, 128, 128, 0, 128, 128),
     ("phi-4", None): (0, 9, 16, 16, 16, 16, 16, 16),
 }
 """Thousands of tokens by pair and column; 0: it does not fit."""
+_FAMILY_MIB = 363
+WITH_MORE: dict[tuple[str, str | None], tuple[tuple[int, ...], int]] = {
+    # A draft of 0.45 GB, whose file nobody knows, and its logits; not its cache.
+    ("mistral-small-3.2-24b", None): ((0, 0, 2, 53, 104, 0, 4, 100), 429 + 256),
+    # A draft head and its logits.
+    ("gemma-4-31b", None): ((0, 0, 0, 53, 128, 0, 0, 114), 80 + 512),
+    # A draft head of 0.5 GB, its logits, and one recurrent state.
+    ("qwen3.8-27b", None): ((0, 0, 0, 53, 128, 0, 0, 100), 477 + 485 + 150),
+    # The same amount for each of these, whatever their states and heads: it is not told for what.
+    ("qwen3.5-9b", "qwen3.5-0.8b"): ((0, 74, 128, 128, 128, 128, 128, 128), _FAMILY_MIB),
+    ("qwen3.6-27b-mtp", None): ((0, 0, 0, 80, 128, 0, 0, 128), _FAMILY_MIB),
+    ("qwen3.6-35b-a3b", None): ((0, 0, 0, 56, 128, 0, 0, 106), _FAMILY_MIB),
+}
+"""Rows that count more on the card than both models: its MiB. Heads are not used yet."""
 BESIDE_70B = {
     ("llama-3.2-1b", 4096): ((2.6, True), (2.0, True)),
     ("llama-3.2-1b", 8192): ((4.0, True), (2.8, True)),
@@ -72,6 +90,14 @@ def pair_on(card: str, target: str, draft: str | None, kv_type: KvType, n_ctx: i
     request = PlanRequest(machine(card), sizes(target), drafts, asked)
     wished = wish(request, has_gpu=True)
     return fit(request, replace(wished, n_ctx_draft=n_ctx, kv_type_draft=kv_type))
+
+
+def is_on(card: str, target: str, draft: str | None, kv_type: KvType, n_ctx: int) -> bool:
+    """Whether it fits, but for one layer of an eight-bit cache in half precision, which the tables
+    leave out: 0.8 GiB of a long one with heads of 512 values."""
+    found = pair_on(card, target, draft, kv_type, n_ctx)
+    converted = sum(line.size_bytes for line in found.lines if "KV conversion" in line.what)
+    return found.shortage_bytes <= converted
 
 
 def reckoned_bytes(target: str, draft: str | None, kv_type: KvType, n_ctx: int) -> int:
@@ -144,7 +170,25 @@ def test_published_largest_contexts_come_out_by_their_own_accounting(
         assert mine == pytest.approx(published, abs=2, rel=0.02)
 
 
-@pytest.mark.parametrize(("target", "draft"), LARGEST)
+@pytest.mark.parametrize(("target", "draft"), WITH_MORE)
+def test_rows_that_count_more_come_out_with_that(target: str, draft: str | None) -> None:
+    published, more_mib = WITH_MORE[target, draft]
+
+    reckoned = [
+        longest(
+            lambda n: (
+                reckoned_bytes(target, draft, kv_type, n) + (more_mib << 20) <= gib * GIB  # noqa: B023
+            ),
+            most_of(target, draft),
+        )
+        for gib, kv_type in COLUMNS
+    ]
+
+    for mine, row in zip(reckoned, published, strict=True):
+        assert mine == pytest.approx(row, abs=2, rel=0.02)
+
+
+@pytest.mark.parametrize(("target", "draft"), [*LARGEST, *WITH_MORE])
 def test_planned_largest_contexts_are_not_below_the_published_ones(
     target: str, draft: str | None
 ) -> None:
@@ -152,14 +196,15 @@ def test_planned_largest_contexts_are_not_below_the_published_ones(
 
     planned = [
         longest(
-            lambda n: pair_on(f"{gib}gb", target, draft, kv_type, n).shortage_bytes == 0,  # noqa: B023
+            lambda n: is_on(f"{gib}gb", target, draft, kv_type, n),  # noqa: B023
             most,
         )
         for gib, kv_type in COLUMNS
     ]
 
-    # Only masks and conversions of a very long eight-bit cache outweigh what the tables overcount.
-    for mine, published in zip(planned, LARGEST[target, draft], strict=True):
+    # Only the masks of a very long eight-bit cache outweigh what the tables overcount.
+    row = LARGEST.get((target, draft)) or WITH_MORE[target, draft][0]
+    for mine, published in zip(planned, row, strict=True):
         assert mine >= published * 0.98
 
 
