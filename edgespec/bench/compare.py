@@ -13,6 +13,7 @@ from edgespec.bench.score import log_ratios
 from edgespec.bench.tables import spread
 from edgespec.equality import first_difference
 
+_MODEL = ("target", "target_quant")
 _Key = tuple[str, float]
 """A prompt and a temperature."""
 
@@ -65,6 +66,7 @@ class Comparison:
     settings: tuple[str, ...]
     """What else differs."""
     n_shared: int
+    is_same_model: bool
 
 
 def compared(before: Result, after: Result) -> Comparison:
@@ -93,9 +95,10 @@ def compared(before: Result, after: Result) -> Comparison:
         tuple(totals),
         tuple(plain),
         tuple(change for change in cells if change.is_real),
-        tuple(_texts(old, new, shared, arms)),
+        tuple(_texts(old, new, shared, arms)) if _is_same_model(before, after) else (),
         tuple(_settings(before, after)),
         len(shared),
+        _is_same_model(before, after),
     )
 
 
@@ -182,10 +185,15 @@ def _texts(
                 yield TextChange(key[0], arm, at)
 
 
+def _is_same_model(before: Result, after: Result) -> bool:
+    """Else texts have nothing to do with each other."""
+    return all(before.model.get(key) == after.model.get(key) for key in _MODEL)
+
+
 def _settings(before: Result, after: Result) -> Iterator[str]:
     pairs = (
         ("commit", before.commit, after.commit),
-        ("target", before.model.get("target"), after.model.get("target")),
+        *((key.replace("_", " "), before.model.get(key), after.model.get(key)) for key in _MODEL),
         ("draft model", before.model.get("draft"), after.model.get("draft")),
         ("processor", before.hardware.get("cpu"), after.hardware.get("cpu")),
         ("threads", before.asked.n_threads, after.asked.n_threads),
@@ -209,9 +217,13 @@ def lines(found: Comparison) -> Iterator[str]:
         yield _line(change)
     for text in found.texts:
         yield f"{text.prompt}, {text.arm}: another greedy text from token {text.at + 1}"
-    if not any(change.is_real for change in (*found.totals, *found.cells)):
+    if all(change.interval is None for change in found.totals):
+        yield "no turn was repeated often enough to tell what is noise; --rounds 2 helps"
+    elif not any(change.is_real for change in (*found.totals, *found.cells)):
         yield "no speed-up changed beyond noise"
-    if not found.texts:
+    if not found.is_same_model:
+        yield "the models differ, so their texts are not compared"
+    elif not found.texts:
         yield "no greedy text changed"
 
 
@@ -224,8 +236,9 @@ def _line(change: Change) -> str:
         verdict = "FASTER" if change.factor > 1 else "SLOWER"
         if change.arm == PLAIN:
             verdict += ", the machine or plain decoding itself"
+    factor = f" (factor {spread(change.interval)})" if change.interval else ""
     return (
         f"{change.what}, {change.arm} at temperature {change.temperature:g}: "
-        f"{change.before:.2f} -> {change.after:.2f} {unit}, {change.factor - 1:+.1%} "
-        f"(factor {spread(change.interval)}): {verdict}"
+        f"{change.before:.2f} -> {change.after:.2f} {unit}, {change.factor - 1:+.1%}"
+        f"{factor}: {verdict}"
     )

@@ -24,7 +24,9 @@ def own_prompts(path: Path) -> tuple[BenchPrompt, ...]:
     """
     try:
         found = tuple(_named(_entries(path), path.stem))
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text in UTF-8") from error
+    except OSError as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(

@@ -96,6 +96,8 @@ def _noise(result: Result) -> Iterator[str]:
             f"plain decoding of one prompt differed by {median(ratios) - 1:.0%} from turn to turn "
             f"(median; at most {max(ratios) - 1:.0%})"
         )
+        if all(total.interval is None for total in result.totals):
+            yield "too few turns were repeated for intervals; --rounds 2 or more prompts give them"
     else:
         yield "no turn was repeated, so no interval is known; more --minutes would give them"
 

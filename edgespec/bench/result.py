@@ -25,6 +25,7 @@ from edgespec.errors import UsageError
 
 SCHEMA = 2
 """Counts up whenever a field changes its meaning or goes."""
+_WRITES = "edgespec bench --json FILE writes one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,18 +164,25 @@ def load(path: Path) -> Result:
     """A result from its file. Raises: `UsageError` when it is none, or another version's."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        schema = data.get("schema")
-    except (OSError, ValueError, AttributeError) as error:
-        raise UsageError(f"{path} is no result of edgespec bench: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    except ValueError as error:  # no JSON, or no text at all
+        raise UsageError(f"{path} is no JSON, or was cut short: {error}", hint=_WRITES) from error
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema is None:
+        raise UsageError(f"{path} is no result of edgespec bench", hint=_WRITES)
     if schema != SCHEMA:
         raise UsageError(
             f"{path} has version {schema} of the result's form, but this edgespec reads {SCHEMA}",
             hint="run the benchmark again",
         )
     try:
-        return revive(Result, data)
+        found = revive(Result, data)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} is no result of edgespec bench: {error!r}") from error
+        raise UsageError(f"{path} is a damaged result: {error}", hint=_WRITES) from error
+    if not found.cells:
+        raise UsageError(f"{path} holds no measurement", hint="run the benchmark again")
+    return found
 
 
 def passes_seen(cells: Sequence[Cell]) -> tuple[PassSeen, ...]:

@@ -166,7 +166,7 @@ def shares(runs: Sequence[Run]) -> Shares | None:
     # The first step begins a moment before anybody outside can know of it.
     wall_s = max(sum(run.wall_s for run in runs), sum(parts_s))
     draft, target, verify = (part_s / wall_s for part_s in parts_s)
-    return Shares(draft, target, verify, host=1 - draft - target - verify)
+    return Shares(draft, target, verify, host=max(0.0, 1 - draft - target - verify))
 
 
 def _per_step_ms(runs: Sequence[Run], seconds: Callable[[Run], float]) -> float | None:

@@ -24,6 +24,8 @@ _LENGTHS = (None, 3, 7, 15, 31)
 """Draft lengths to try where that costs no model's time; None: as the controller chooses."""
 _WORTH = 1.03
 """A gain below it is within what the estimate leaves out."""
+_LEAST_TOKENS = 32
+"""Fewer say nothing about a kind of text."""
 _MODEL_TOKENS = 96
 """Of a passage where there is a draft model: it runs at every step. All arms see the same."""
 _MODEL_TOTAL = 600
@@ -54,9 +56,16 @@ class KindProfile:
     """The best length of every drafter, fastest first."""
 
     @property
+    def is_enough(self) -> bool:
+        """Whether there is so much text that something follows from it."""
+        return self.walks[0][1].n_tokens >= _LEAST_TOKENS
+
+    @property
     def best(self) -> Arm:
         """The setting to use: "auto", unless another is clearly better or nothing gains."""
         arm, found = self.walks[0]
+        if not self.is_enough:
+            return Arm(AUTO)
         if found.speedup <= _WORTH:
             return Arm(PLAIN)
         auto = next((w for a, w in self.walks if a.drafter == AUTO), None)

@@ -40,12 +40,14 @@ class Passage:
 def of_file(path: Path) -> list[Passage]:
     """The passages of a file: every answer of a chat export, or the whole of another text.
 
-    Raises: `UsageError` when it cannot be read as text.
+    Raises: `UsageError` when it is no text, or cannot be read.
     """
     try:
         return _passages(path, path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read as text: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text in UTF-8") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
 
 
 def of_folder(folder: Path) -> list[Passage]:

@@ -42,5 +42,9 @@ def _row(kind: KindProfile, arm: Arm, walked: Walk, *, is_first: bool) -> tuple[
         f"{walked.speedup:.2f}",
         number(walked.acceptance, 2),
         number(walked.mean_length, 2),
-        kind.best.flags if is_first else "",
+        _use(kind) if is_first else "",
     )
+
+
+def _use(kind: KindProfile) -> str:
+    return kind.best.flags if kind.is_enough else f"{kind.best.flags} (too little text to tell)"

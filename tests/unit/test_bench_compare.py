@@ -74,3 +74,21 @@ def test_other_settings_are_told_first() -> None:
 
 def test_too_few_turns_cannot_tell() -> None:
     assert "too few turns to tell" in told(result(0.025, 0.05, "a"), result(0.04, 0.05, "a"))
+
+
+def test_nothing_is_said_of_noise_that_nobody_knows() -> None:
+    text = told(result(0.025, 0.05, "a"), result(0.025, 0.05, "a"))
+
+    assert "no turn was repeated often enough to tell what is noise" in text
+    assert "no speed-up changed" not in text
+
+
+def test_texts_of_two_models_are_not_compared() -> None:
+    other = result(0.025, token=7)
+    other = replace(other, model={**other.model, "target_quant": "Q8_0"})
+
+    text = told(result(0.025), other)
+
+    assert text.splitlines()[0] == "target quant: Q4_K_M before, Q8_0 after"
+    assert "the models differ, so their texts are not compared" in text
+    assert "another greedy text" not in text

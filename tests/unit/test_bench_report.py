@@ -294,10 +294,13 @@ def test_json_of_an_answer_that_ended_early_has_no_infinite_number() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "is no result of edgespec bench"),
+        ("", "is no JSON, or was cut short"),
+        ('{"schema": 2, "cells": [{"prom', "is no JSON, or was cut short"),
+        ("[]", "is no result of edgespec bench"),
+        ("{}", "is no result of edgespec bench"),
         ('{"schema": 1}', "has version 1 of the result's form"),
-        ('{"schema": 2, "asked": 3}', "is no result of edgespec bench"),
-        ('{"schema": 2, "hardware": []}', "is no result of edgespec bench"),
+        ('{"schema": 2, "asked": 3}', "is a damaged result"),
+        ('{"schema": 2, "hardware": []}', "is a damaged result"),
     ],
 )
 def test_load_refuses_what_is_no_result(tmp_path: Path, text: str, sentence: str) -> None:
@@ -306,6 +309,22 @@ def test_load_refuses_what_is_no_result(tmp_path: Path, text: str, sentence: str
 
     with pytest.raises(UsageError, match=sentence):
         load(file)
+
+
+def test_load_refuses_a_result_without_a_measurement(tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+    file.write_text(json.dumps(replace(result(), cells=()).to_dict()), encoding="utf-8")
+
+    with pytest.raises(UsageError, match="holds no measurement"):
+        load(file)
+
+
+def test_report_says_how_to_have_intervals_where_turns_are_too_few() -> None:
+    engine, plan = ScriptedEngine(FakeClock(), {PLAIN: 0.05, "suffix": 0.04}), plan_of("a")
+
+    text = "\n".join(lines(result_of(cells_of(engine, plan), plan)))
+
+    assert "too few turns were repeated for intervals; --rounds 2 or more prompts give them" in text
 
 
 def test_markdown_holds_tables_command_and_plots(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ N_VOCAB = 50
 TEXT: Tokens = np.arange(1, 42, dtype=np.int32)  # one token of context, then 40
 COSTS = PassCosts((1, 4, 8), (0.1, 0.2, 0.4))
 HOST_S = 0.001
+MODEL = {"target": "m", "target_quant": "Q4", "draft": None, "backend": "CPU, 2 threads"}
 
 
 def still() -> float:
@@ -149,20 +150,29 @@ def test_all_arms_walk_the_same_part_where_there_is_a_draft_model() -> None:
 
 
 def test_auto_is_advised_unless_another_is_clearly_better() -> None:
-    auto, suffix = (Arm("auto"), Walk(seconds=1.0, plain_s=1.50)), Arm("suffix")
+    auto, suffix = (Arm("auto"), Walk(99, seconds=1.0, plain_s=1.50)), Arm("suffix")
 
-    near = KindProfile("code", 1, ((suffix, Walk(seconds=1.0, plain_s=1.52)), auto))
-    far = KindProfile("code", 1, ((suffix, Walk(seconds=1.0, plain_s=1.70)), auto))
+    near = KindProfile("code", 1, ((suffix, Walk(99, seconds=1.0, plain_s=1.52)), auto))
+    far = KindProfile("code", 1, ((suffix, Walk(99, seconds=1.0, plain_s=1.70)), auto))
 
     assert near.best == Arm("auto")
     assert far.best == suffix
 
 
-def test_report_puts_the_setting_beside_the_best() -> None:
-    kind = KindProfile("code", 2, ((Arm("suffix"), Walk(9, 5, 5, 9, 4, 1.0, 1.8)),))
-    model = {"target": "m", "target_quant": "Q4", "draft": None, "backend": "CPU, 2 threads"}
+def test_a_few_words_decide_nothing() -> None:
+    found = (Arm("suffix"), Walk(7, seconds=1.0, plain_s=3.0)), (Arm("auto"), Walk(7, seconds=1.0))
+    kind = KindProfile("prose", 1, found)
 
-    shown = "\n".join(lines(Profile(model, (kind,), kind, COSTS, ("empty.txt",))))
+    shown = "\n".join(lines(Profile(MODEL, (kind,), kind, COSTS)))
+
+    assert kind.best == Arm("auto")
+    assert "--drafter auto (too little text to tell)" in shown
+
+
+def test_report_puts_the_setting_beside_the_best() -> None:
+    kind = KindProfile("code", 2, ((Arm("suffix"), Walk(90, 50, 50, 90, 40, 1.0, 1.8)),))
+
+    shown = "\n".join(lines(Profile(MODEL, (kind,), kind, COSTS, ("empty.txt",))))
 
     assert "1.80" in shown
     assert "--drafter suffix" in shown
@@ -292,7 +302,7 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "photo.txt"
     file.write_bytes(b"\xff\xd8\xff\xe0\x80")
 
-    with pytest.raises(UsageError, match="cannot be read as text"):
+    with pytest.raises(UsageError, match="is no text in UTF-8"):
         of_file(file)
 
 
