@@ -11,6 +11,7 @@ from pathlib import Path
 from edgespec.api.files import find_files
 from edgespec.api.load import load_pair
 from edgespec.api.pace import PHASE, measured
+from edgespec.api.wishes import wishes
 from edgespec.control.costs import LONGEST, Measured
 from edgespec.costs import LAST_OF_KERNEL, RowCosts
 
@@ -31,11 +32,20 @@ class Curve:
 
 
 def curve(
-    target: str | Path, draft: str | Path | None, progress: Callable[[str, float], None]
+    target: str | Path,
+    draft: str | Path | None,
+    progress: Callable[[str, float], None],
+    rpc: str | None = None,
 ) -> Curve:
-    """Load a pair and measure it, unless that is known. Raises: as loading does."""
+    """Load a pair and measure it, unless that is known; with the workers `rpc`, if any.
+
+    Raises: as loading does.
+    """
     files = find_files(target, draft, "auto")
-    loaded = load_pair(files, n_ctx=None, n_threads=None, progress=progress)
+    asked, workers = wishes({} if rpc is None else {"rpc": rpc}, draft=draft)
+    loaded = load_pair(
+        files, n_ctx=None, n_threads=None, progress=progress, asked=asked, workers=workers
+    )
     try:
         costs = measured(loaded, partial(progress, PHASE), budget_s=_PATIENCE_S)
         kept = loaded.files

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 @click.option("--recycling", metavar="MODEL", help="Measure whether token recycling would pay.")
 @click.option("--cascade", nargs=2, metavar="TARGET DRAFT[,SMALLER]",
               help="Count the passes that a cascade spares.")  # fmt: skip
-@click.option("--rpc", metavar="HOST:PORT,...", default="", help="Ask these workers too.")
+@click.option("--rpc", metavar="HOST:PORT,...",
+              help="Ask these workers too; with --curve: measure on them.")  # fmt: skip
 @log_flags
 @click.pass_obj
 def doctor(
@@ -39,12 +40,18 @@ def doctor(
     draft: str | None,
     recycling: str | None,
     cascade: tuple[str, str] | None,
-    rpc: str,
+    rpc: str | None,
 ) -> int:
     """Report build, devices, memory and models; or check a pair, or measure a model.
 
     Exits with 1 when something needs mending.
     """
+    modes = {"--pair": pair, "--curve": curve, "--recycling": recycling, "--cascade": cascade}
+    asked = [flag for flag, value in modes.items() if value is not None]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} exclude each other", hint="one at a time")
+    if rpc is not None and asked not in ([], ["--curve"]):
+        raise UsageError(f"{asked[0]} knows no workers", hint="leave --rpc out")
     for flag, is_said, mode, is_asked in (
         ("--quick", quick, "--pair", pair),
         ("--draft-vocab", draft_vocab != "same", "--pair", pair),
@@ -55,14 +62,14 @@ def doctor(
     if pair is not None:
         return _check_pair(shared.screen, *pair, draft_vocab, is_quick=quick)
     if curve is not None:
-        return _show_curve(shared.screen, curve, draft)
+        return _show_curve(shared.screen, curve, draft, rpc)
     if recycling is not None:
         return _show_recycling(shared.screen, recycling)
     if cascade is not None:
         return _show_cascade(shared.screen, *cascade)
     from edgespec.doctor import report
 
-    return show(shared.screen, report(rpc))
+    return show(shared.screen, report(rpc or ""))
 
 
 def show(screen: Screen, report: "Report") -> int:
@@ -95,7 +102,7 @@ def _check_pair(
     return 0 if proof.is_lossless else 1
 
 
-def _show_curve(screen: Screen, target: str, draft: str | None) -> int:
+def _show_curve(screen: Screen, target: str, draft: str | None, rpc: str | None) -> int:
     from edgespec.cli.wording import loading_line
     from edgespec.curve import curve, lines
 
@@ -103,6 +110,7 @@ def _show_curve(screen: Screen, target: str, draft: str | None) -> int:
         target,
         None if draft == "off" else draft or "auto",
         lambda phase, share: screen.status(loading_line(phase, share)),
+        rpc,
     )
     for line in lines(found, bar="█" if screen.speaks_utf8 else "#"):
         screen.line(line)

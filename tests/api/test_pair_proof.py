@@ -151,6 +151,8 @@ def test_doctor_proves_a_pair_quickly_on_one_prompt(tmp_path: Path) -> None:
         (["--quick"], "--quick is for --pair"),
         (["--draft-vocab", "intersect"], "--draft-vocab is for --pair"),
         (["--draft", "m"], "--draft is for --curve"),
+        (["--pair", "t", "d", "--curve", "t"], "--pair and --curve exclude each other"),
+        (["--recycling", "t", "--rpc", "desk"], "--recycling knows no workers"),
     ],
 )
 def test_doctor_refuses_flags_that_it_would_ignore(flags: list[str], told: str) -> None:
