@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first one asks for an end, the second one makes it."""
+"""SIGINT, SIGTERM and a closed terminal: the first one asks for an end, the second one makes it."""
 
 import logging
 import signal
@@ -28,8 +28,10 @@ class Caught:
 
 
 def unwind_on_sigterm() -> None:
-    """Turn SIGTERM into `Terminated`, as Python turns SIGINT into `KeyboardInterrupt`."""
-    _set(signal.SIGTERM, _raise)
+    """Turn SIGTERM, and a terminal that is closed, into `Terminated`, as Python turns SIGINT into
+    `KeyboardInterrupt`."""
+    for number in _ENDS:
+        _set(number, _raise)
 
 
 @contextmanager
@@ -47,7 +49,7 @@ def stopping(stop: Callable[[], object]) -> Iterator[Caught]:
         caught.number = number
         threading.Thread(target=stop, name="edgespec-stop", daemon=True).start()
 
-    before = {number: _set(number, act) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: _set(number, act) for number in (signal.SIGINT, *_ENDS)}
     try:
         yield caught
     finally:
@@ -55,6 +57,15 @@ def stopping(stop: Callable[[], object]) -> Iterator[Caught]:
             _set(number, handler)
 
 
+def _ends() -> tuple[signal.Signals, ...]:
+    """Windows has no SIGHUP; `nohup` wants it ignored."""
+    hangup: signal.Signals | None = getattr(signal, "SIGHUP", None)
+    if hangup is None or signal.getsignal(hangup) == signal.SIG_IGN:
+        return (signal.SIGTERM,)
+    return signal.SIGTERM, hangup
+
+
+_ENDS = _ends()
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
 

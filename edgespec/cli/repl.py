@@ -237,7 +237,7 @@ class _Talk:
             self._close(turn)
         for update in [*later, *self.chat.drain()]:
             self._tell(update)
-        if caught.number == signal.SIGTERM:
+        if caught.number not in (None, signal.SIGINT):
             caught.raise_again()
 
     def _tell(self, update: Update) -> None:
