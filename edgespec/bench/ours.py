@@ -96,6 +96,11 @@ class OurEngine:
             energy_j=spent_j(energy_j, self._energy_j()),
         )
 
+    def forget(self) -> None:
+        """Empty the caches."""
+        self._host.forget_prompt()
+        self._host.forget_draft()
+
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
         """One of several answers at once; times count from `began_s`."""
         return self._run(arm, ask, began_s)

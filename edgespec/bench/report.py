@@ -107,8 +107,8 @@ def texts(result: Result) -> Iterator[str]:
     n_greedy = sum(s.temperature == 0 and s.arm != PLAIN and s.is_comparable for s in result.scores)
     if n_greedy and not result.divergences:
         yield f"greedy texts: all {n_greedy} equal plain decoding's"
-    for found in result.divergences:
-        yield divergence_line(found)
+    # Two answers of one arm may take the same turning, and part later.
+    yield from dict.fromkeys(map(divergence_line, result.divergences))
 
 
 def divergence_line(found: Divergence) -> str:
@@ -121,7 +121,7 @@ def divergence_line(found: Divergence) -> str:
     what = (
         f"{where}: {found.other_text!r} for {found.plain_text!r}; these are "
         f"{difference.gap:.3f} apart, passes of one row and of many differ by "
-        f"{difference.deviation:.3f}"
+        f"{difference.deviation:.3f}{'' if difference.are_best else ', and a third is likelier'}"
     )
     return f"{what}: a near-tie" if difference.is_near_tie else f"{what}: {verdict}"
 

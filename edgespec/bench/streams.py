@@ -33,6 +33,10 @@ class Crowd(Engine, Protocol):
     is_batching: bool
     """It decodes their answers together; else they queue."""
 
+    def forget(self) -> None:
+        """Before a turn: nothing that an earlier one read may be resident in this one."""
+        ...
+
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
         """One answer, prompt and waiting included; times count from `began_s`. Any thread."""
         ...
@@ -116,7 +120,8 @@ def measure_streams(
                 tell(f"{n} at once: {arm}")
                 with engines.awake(crowds[arm]):
                     seen.setdefault(arm, []).append(_together(crowds[arm], arm, n, plan, clock))
-        yield from _scores(seen, n, {arm: crowds[arm].is_batching for arm in seen})
+        ordered = {arm: seen[arm] for arm in plan.arms if arm in seen}
+        yield from _scores(ordered, n, {arm: crowds[arm].is_batching for arm in seen})
         per_stream_s = max(per_stream_s, (clock() - level_began_s) / n)
 
 
@@ -132,6 +137,7 @@ def _together(
         Ask(prompt, Sampling(seed=prompt.seed), plan.max_tokens)
         for prompt in (plan.prompts[i % len(plan.prompts)] for i in range(n))
     ]
+    crowd.forget()
     began_s = clock()
     with ThreadPoolExecutor(n, "edgespec-reader") as readers:
         answers = [readers.submit(crowd.one_of_many, arm, ask, began_s) for ask in asks]

@@ -86,6 +86,9 @@ class ScriptedEngine:
             raise EngineFailed(f"{self.name} broke off")
         return self._run(arm, ask, self.clock.now_s)
 
+    def forget(self) -> None:
+        self.log.append(f"forget {self.name}")
+
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
         return self._run(arm, ask, began_s)
 

@@ -76,6 +76,14 @@ def test_read_empties_the_cache_first() -> None:
     assert reading.n_tokens > 0
 
 
+def test_forget_empties_both_caches() -> None:
+    host = ScriptedHost()
+
+    OurEngine(host, ("suffix",)).forget()
+
+    assert host.asked == ["forget prompt", "forget draft"]
+
+
 def test_energy_is_what_the_counter_rose_by() -> None:
     counter = iter((10.0, 17.5))
 

@@ -242,6 +242,21 @@ def test_result_is_not_lossless_when_rounding_explains_nothing() -> None:
     assert divergence_line(far).endswith("NOT LOSSLESS")
 
 
+def test_third_token_that_is_likelier_is_told() -> None:
+    near = diverged(0.02, 0.31)
+    third = replace(near, difference=replace(near.difference, are_best=False))
+
+    assert divergence_line(third).endswith("differ by 0.310, and a third is likelier: NOT LOSSLESS")
+
+
+def test_same_turning_is_told_once() -> None:
+    near = diverged(0.02, 0.31)
+
+    text = "\n".join(lines(result(near, near)))
+
+    assert text.count(divergence_line(near)) == 1
+
+
 def test_drafter_with_a_length_is_ours_to_answer_for() -> None:
     assert not result(diverged(0.5, 0.31, arm="suffix:7")).is_lossless
 

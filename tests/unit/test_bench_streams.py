@@ -54,6 +54,21 @@ def test_queued_readers_share_one_engines_speed() -> None:
     assert not plain[4].is_batched
 
 
+def test_nothing_that_one_turn_read_is_resident_in_the_next() -> None:
+    engine = InOrder(FakeClock(), {PLAIN: 0.05, "suffix": 0.025})
+    plan = StreamPlan((prompt("a"),), (PLAIN, "suffix"), (1, 2), 10)
+
+    list(measure_streams(Field([engine]), plan, clock=engine.clock))
+
+    assert engine.log.count("forget edgespec") == 2 * 2 * 2  # levels, arms, turns
+
+
+def test_arms_stand_in_the_same_order_at_every_level() -> None:
+    arms = [score.arm for score in measured()]
+
+    assert arms == [PLAIN, "suffix"] * 3
+
+
 def test_ratio_is_to_plain_decoding_with_as_many_readers() -> None:
     fast = {s.n_streams: s.ratio for s in measured() if s.arm == "suffix"}
 

@@ -37,6 +37,9 @@ class LlamaHttpEngine(ChildEngine):
         run = self._run(ask, perf_counter(), {"id_slot": 0})
         return replace(run, energy_j=spent_j(energy_j, self._energy_j()))
 
+    def forget(self) -> None:
+        """Each of many is asked with nothing cached."""
+
     def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
         """One of several answers at once; times count from `began_s`."""
         return self._run(ask, began_s, {"cache_prompt": False})

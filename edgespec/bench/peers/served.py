@@ -36,11 +36,10 @@ Pieces = Callable[[Ask], Iterator[Piece]]
 
 
 class ServedEngine:
-    """Implements `types.Peer` and `streams.Crowd`: a server that is not ours to stop."""
+    """Implements `types.Peer`: a server that is not ours to stop."""
 
     peak_bytes: int | None = None
     remembers = False
-    is_batching = True
 
     def __init__(
         self, name: str, way: str, pieces: Pieces, build: Build, energy_j: Energy = unmeasured
@@ -66,24 +65,20 @@ class ServedEngine:
 
     def read(self, prompt: BenchPrompt) -> Reading:
         """Ask for one token. What it has read before it may have kept: that time says nothing."""
-        took_s = self._run(Ask(prompt, Sampling(), 1), perf_counter()).wall_s
+        took_s = self._run(Ask(prompt, Sampling(), 1)).wall_s
         is_cold = prompt.name not in self._has_read
         self._has_read.add(prompt.name)
         return Reading(0, took_s if is_cold else math.nan)
 
     def answer(self, arm: str, ask: Ask) -> Run:
         """Answer once."""
-        return self._run(ask, perf_counter())
+        return self._run(ask)
 
-    def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
-        """One of several answers at once; times count from `began_s`."""
-        return self._run(ask, began_s)
-
-    def _run(self, ask: Ask, began_s: float) -> Run:
+    def _run(self, ask: Ask) -> Run:
         arrivals: list[tuple[float, int]] = []
         n_told: int | None = None
         drafts: Piece | None = None
-        energy_j = self._energy_j()
+        energy_j, began_s = self._energy_j(), perf_counter()
         for piece in self._pieces(ask):
             if piece.has_text:
                 arrivals.append((perf_counter() - began_s, 1))
