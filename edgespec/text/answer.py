@@ -49,7 +49,7 @@ class AnswerText:
 
     def feed(self, token: int, source: Source, p_draft: float | None = None) -> list[Delta]:
         """What may be shown after `token`; nothing after a stop string."""
-        if self.is_stopped:
+        if self._stops.is_stopped:
             return []
         self._last = (token, source, p_draft)
         self._waiting.append(self._last)
@@ -149,8 +149,7 @@ class AnswerText:
         deltas: list[Delta] = []
         for kind, text in runs:
             assert self._last is not None, f"text without a token: {text!r}"
-            silent = self._waiting[:-1] if self._waiting else []
-            token, source, p_draft = self._waiting[-1] if self._waiting else self._last
+            *silent, (token, source, p_draft) = self._waiting or [self._last]
             texts = [TokenText(id, "", of, p) for id, of, p in silent]
             deltas.append(Delta(kind, text, (*texts, TokenText(token, text, source, p_draft))))
             self._shown[kind].append(text)

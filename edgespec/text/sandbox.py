@@ -14,7 +14,8 @@ import jinja2
 from jinja2 import meta, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from edgespec.text.bounded import BoundedEnvironment, counted
 
 
 class TemplateFault(Exception):
@@ -31,7 +32,8 @@ class TemplateFault(Exception):
 def rendered(source: str, variables: Mapping[str, object]) -> str:
     """`source` rendered. Raises: `TemplateFault`, and nothing else."""
     try:
-        return _compiled(source).render(variables)
+        with counted():
+            return _compiled(source).render(variables)
     except Exception as fault:  # foreign code may raise anything
         raise _told(fault) from fault
 
@@ -72,11 +74,11 @@ def _compiled(source: str) -> jinja2.Template:
 
 
 @cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
+def _environment() -> BoundedEnvironment:
+    environment = BoundedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _Generation]
     )
-    environment.filters["tojson"] = _tojson
+    environment.add_filter("tojson", _tojson)
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now
     return environment
