@@ -113,13 +113,9 @@ def _least(request: PlanRequest) -> Fit:
 def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:
     """Less context, then fewer layers on the GPU: the most of each that fits."""
     least = LEAST_CTX_GPU if choice.n_gpu_layers else LEAST_CTX
+    wished = choice.n_ctx
     if request.asked.n_ctx is None and choice.n_ctx > least:
-        n = _most(
-            least // _GRAIN,
-            choice.n_ctx // _GRAIN,
-            lambda n: fit(request, with_context(choice, n * _GRAIN)).shortage_bytes == 0,
-        )
-        choice = with_context(choice, max(least, n * _GRAIN))
+        choice = with_context(choice, max(least, _most_context(request, choice, least, wished)))
         yield fit(request, choice)
     if _may_leave_gpu(request) and choice.n_gpu_layers:
         n = _most(
@@ -127,8 +123,20 @@ def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:
             choice.n_gpu_layers - 1,
             lambda n: fit(request, replace(choice, n_gpu_layers=n)).shortage_bytes == 0,
         )
-        if n:
-            yield fit(request, replace(choice, n_gpu_layers=n))
+        if n:  # a layer is large: beside what is left of it, some context may fit again
+            choice = replace(choice, n_gpu_layers=n)
+            n_ctx = _most_context(request, choice, choice.n_ctx, wished)
+            yield fit(request, with_context(choice, max(choice.n_ctx, n_ctx)))
+
+
+def _most_context(request: PlanRequest, choice: Choice, least: int, most: int) -> int:
+    """The longest context in [least, most] with which a choice fits, in whole grains; 0: none."""
+    n = _most(
+        max(1, least // _GRAIN),
+        most // _GRAIN,
+        lambda n: fit(request, with_context(choice, n * _GRAIN)).shortage_bytes == 0,
+    )
+    return n * _GRAIN
 
 
 def _may_leave_gpu(request: PlanRequest) -> bool:
@@ -200,10 +208,5 @@ def _plan(request: PlanRequest, found: Fit) -> Plan:
 
 def _longest(request: PlanRequest, choice: Choice) -> int:
     """The longest context with which a choice fits, up to what its model was trained for."""
-    trained = request.target.n_ctx_train or _MOST_CTX
-    n = _most(
-        max(1, choice.n_ctx // _GRAIN),
-        max(trained, choice.n_ctx) // _GRAIN,
-        lambda n: fit(request, with_context(choice, n * _GRAIN)).shortage_bytes == 0,
-    )
-    return max(choice.n_ctx, n * _GRAIN)
+    most = max(request.target.n_ctx_train or _MOST_CTX, choice.n_ctx)
+    return max(choice.n_ctx, _most_context(request, choice, choice.n_ctx, most))

@@ -122,7 +122,7 @@ def refusal(
         parts = sum(line.size_bytes for line in least.lines if line.what != "margin")
         hint = (
             f"with {least.choice.n_ctx} tokens in a cache of type {least.choice.kv_type} it would "
-            f"do with {gibibytes(free_for(parts))} free; take a smaller model, or a smaller "
+            f"do with {-(-free_for(parts) >> 20):,} MiB free; take a smaller model, or a smaller "
             "quantisation of this one"
         )
     return DoesNotFit(message, hint=hint)
