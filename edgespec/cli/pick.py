@@ -56,7 +56,6 @@ def pick(flags: Flags, screen: Screen, catalogue: Catalogue | None = None) -> Pi
     picked = Pick(target, draft, is_named, flags.drafter or AUTO, drafts[1:])
     models = [resolved.model for resolved in (target, *drafts)]
     provide(screen, [m for m in models if isinstance(m, ModelSpec)], flags)
-    _remember(target)
     return picked
 
 
@@ -198,6 +197,7 @@ def _last_used(catalogue: Catalogue) -> Resolved | None:
     return Resolved(last.model) if is_here else None
 
 
-def _remember(target: Resolved) -> None:
+def remember(target: Resolved) -> None:
+    """Let the next chat begin with this model, which could be loaded."""
     model = target.model
     keep_target(model.id if isinstance(model, ModelSpec) else str(model.absolute()))

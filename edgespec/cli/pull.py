@@ -19,6 +19,7 @@ def pull(shared: Shared, /, names: tuple[str, ...], offline: bool) -> None:
     A pull that was stopped or killed goes on where it was.
     """
     from edgespec.cli.fetch import Shown, fetch
+    from edgespec.gguf.header import read_header
     from edgespec.models.catalogue import load_catalogue
     from edgespec.models.hub_listing import ask_hub, ask_nobody
     from edgespec.models.names import resolve
@@ -31,6 +32,8 @@ def pull(shared: Shared, /, names: tuple[str, ...], offline: bool) -> None:
         if resolved.notice:
             screen.note(f"note: {resolved.notice}")
         model = resolved.model
+        if isinstance(model, Path):
+            read_header(model)  # a file that is no model is not one that is here
         here = model if isinstance(model, Path) else installed(model, Shown(screen))
         if here is not None:
             screen.note(f"{resolved.name} is here already: {here}")

@@ -11,7 +11,7 @@ from edgespec.chat.controller import LoadProgress, OpenModel
 from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.cli.doors import Doors
 from edgespec.cli.flags import Flags
-from edgespec.cli.pick import Pick, pick
+from edgespec.cli.pick import Pick, pick, remember
 from edgespec.cli.render import Screen
 from edgespec.errors import EdgespecError
 from edgespec.models.names import Resolved
@@ -166,6 +166,7 @@ class ModelShelf:
                 progress=lambda phase, fraction: tell(LoadProgress(phase, fraction)),
             )
             self._flags, self._taken = flags, picked  # not before: a failed change is none
+            remember(picked.target)
             return model
 
         return open_model

@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import cli
+from edgespec.errors import ModelFileError
+from tests import tinygguf
 from tests.scripted import ScriptedLM
 
 Install = Callable[[str], None]
@@ -81,6 +83,20 @@ def test_last_used_model_is_used_without_a_target(install: Install) -> None:
     install("big")
     run("-m", "small")
 
+    _, asked, _ = run()
+
+    assert asked["target"] == "small"
+
+
+def test_model_that_could_not_be_loaded_is_not_the_last_used(install: Install) -> None:
+    install("small")
+    install("big")
+
+    def load(*_: object, **__: object) -> ScriptedLM:
+        raise ModelFileError("big-Q4.gguf is damaged")
+
+    run("-m", "small")
+    CliRunner().invoke(cli, ["-m", "big", "-p", "Hi"], obj=Doors(load=load))
     _, asked, _ = run()
 
     assert asked["target"] == "small"
@@ -228,14 +244,22 @@ def test_pull_puts_the_model_onto_the_machine_once(
     assert [p.name for p in home.rglob("*.gguf")] == ["SmolLM2-135M-Instruct.Q4_1.gguf"]
 
 
-def test_pull_finds_a_file_of_ones_own_where_it_is(install: Install, home: Path) -> None:
-    install("small")
-    path = home / "models" / "small-Q4.gguf"
+def test_pull_finds_a_file_of_ones_own_where_it_is(tmp_path: Path) -> None:
+    path = tinygguf.write_llama(tmp_path / "own.gguf")
 
     result = CliRunner().invoke(cli, ["pull", str(path)])
 
     assert result.exit_code == 0
-    assert result.stderr == f"small-Q4.gguf is here already: {path}\n"
+    assert result.stderr == f"own.gguf is here already: {path}\n"
+
+
+def test_pull_refuses_a_file_that_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no model")
+
+    result = CliRunner().invoke(cli, ["pull", str(tmp_path / "notes.txt")])
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("edgespec: notes.txt is not GGUF")
 
 
 def test_models_marks_what_is_installed(install: Install) -> None:
