@@ -1,9 +1,9 @@
 """The message a person writes: several lines, Enter sends, history at the edges."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from edgespec.chat.commands import Entry
 
 NEWLINE_KEYS = keys_of("break_line")
+MAX_WRAPPED = 20_000
+"""A longer line is scrolled, not wrapped."""
 
 
 class Prompt(TextArea):
@@ -44,8 +46,22 @@ class Prompt(TextArea):
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
+        self._wrap(text.split("\n"))
         self.text = text
         self.move_cursor(self.document.end)
+
+    def on_paste(self, event: Paste) -> None:
+        """Before the text area takes it: a line of a megabyte takes seconds to wrap, at each key."""
+        if self.soft_wrap:
+            self._wrap(event.text.splitlines())
+
+    def on_text_area_changed(self) -> None:
+        """Wrap again once the long line is gone."""
+        if not self.soft_wrap:
+            self._wrap(self.document.lines)
+
+    def _wrap(self, lines: Sequence[str]) -> None:
+        self.soft_wrap = all(len(line) <= MAX_WRAPPED for line in lines)
 
     def remember(self, text: str) -> None:
         """Keep a sent message for the up key."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from textual.events import Key
+from textual.events import Key, Paste
 
 from edgespec.chat.controller import ChatController
 from edgespec.history.library import Library
@@ -78,5 +78,22 @@ def test_tab_completes_a_command() -> None:
             await stage.pilot.press("tab")
 
             assert stage.prompt.text == "/stats "
+
+    played(scenario)
+
+
+def test_line_of_a_megabyte_is_pasted_whole_and_not_wrapped_while_it_is_there() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            wraps = [stage.prompt.soft_wrap]
+            stage.app.post_message(Paste("x" * 1_000_000))
+            await stage.until(lambda: bool(stage.prompt.text))
+            wraps.append(stage.prompt.soft_wrap)
+            n_pasted = len(stage.prompt.text)
+            stage.prompt.text = "short"
+            await stage.until(lambda: stage.prompt.soft_wrap)
+
+            assert n_pasted == 1_000_000
+            assert wraps == [True, False]
 
     played(scenario)
