@@ -3,13 +3,14 @@
 import json
 import logging
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from edgespec.control.costs import Measured
-from edgespec.costs import PassCosts
+from edgespec.costs import LAST_OF_KERNEL, PassCosts
 from edgespec.files import write_whole
 
 _log = logging.getLogger(__name__)
@@ -19,6 +20,9 @@ NOISY = 1.3
 DIP = 1.3
 """How much dearer than a larger pass one may really be, where a kernel likes certain sizes: 1.2 was
 seen. What lies above was held up."""
+KERNEL_DIP = 2.5
+"""The same where the larger pass takes another kernel, which may be much the better one, as Metal's
+for 9 rows and more is: nothing is made monotone that may really dip."""
 
 Files = tuple[tuple[str, int], ...]
 """Name and size of the target's first file, then of the draft's: what a measurement is known by."""
@@ -40,21 +44,31 @@ class Samples:
         """How far the times lie apart: the median of largest over least, of one size; or how much
         dearer than a larger size one is, if that is more."""
         spreads = [max(taken) / min(taken) for taken in self.seconds.values() if len(taken) > 1]
-        least = [min(self.seconds[n]) for n in sorted(self.seconds)]
-        dearer = (s / min(least[i + 1 :]) for i, s in enumerate(least[:-1]))
+        least = {n: min(taken) for n, taken in self.seconds.items()}
+        dearer = (DIP * s / _ceiling(n, least) for n, s in least.items())
         return max(median(spreads) if spreads else 1.0, *dearer, 1.0)
 
     def measured(self) -> Measured:
         """The curve: the least of each size, since others on the machine only make a pass dearer;
         none much dearer than a larger one."""
         rows = tuple(sorted(self.seconds))
-        seconds, ceiling = [], math.inf
-        for n in reversed(rows):
-            seconds.append(min(*self.seconds[n], ceiling))
-            ceiling = min(ceiling, DIP * seconds[-1])
+        least = {n: min(self.seconds[n]) for n in rows}
+        seconds = tuple(min(least[n], _ceiling(n, least)) for n in rows)
         is_doubtful = self.spread > NOISY or any(len(taken) == 1 for taken in self.seconds.values())
-        curve = PassCosts(rows, tuple(reversed(seconds)))
-        return Measured(curve, self.draft_s, self.read_s, is_doubtful)
+        return Measured(PassCosts(rows, seconds), self.draft_s, self.read_s, is_doubtful)
+
+
+def _ceiling(n: int, least: Mapping[int, float]) -> float:
+    """The most that a pass of `n` rows can really take, beside those of larger ones."""
+    kernel = bisect_left(LAST_OF_KERNEL, n)
+    return min(
+        (
+            seconds * (DIP if bisect_left(LAST_OF_KERNEL, m) == kernel else KERNEL_DIP)
+            for m, seconds in least.items()
+            if m > n
+        ),
+        default=math.inf,
+    )
 
 
 def read(kept: Path) -> Samples:
