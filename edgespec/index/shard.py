@@ -2,7 +2,7 @@
 
 Owns the file's format, its checksum, and searching it. Knows neither texts nor which shards there
 are. Layout: a header of `HEADER` bytes, the tokens (big-endian, so that comparing bytes compares
-sequences), the suffix array (little-endian), both of 32 bits, then the first two tokens of every
+sequences), the suffix array (little-endian), both of 32 bits, then the first three tokens of every
 64th suffix, by which a search begins near its end. Read through a memory map: opening costs
 nothing and a query touches some dozens of pages.
 """
@@ -11,6 +11,7 @@ import hashlib
 import mmap
 import os
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,18 +22,19 @@ import numpy.typing as npt
 
 from edgespec.errors import IndexFault
 from edgespec.files import whole
-from edgespec.index.suffix_array import DEPTH, SEPARATOR, Stored, suffix_array
+from edgespec.index.suffix_array import BITS, DEPTH, SEPARATOR, Stored, suffix_array
 
 _MAGIC = b"edgespec-suffix\0"
-_VERSION = 1
+_VERSION = 2
 _HEAD = struct.Struct("<16sII32s32sQ")  # magic, version, zero, fingerprint, checksum, n tokens
+_THREE = struct.Struct(">3I")
 HEADER = 128
 _WIDTH = 4
 _STRIDE = 64
 _LONGER = 4
 """How much longer a match is tried next: long ones are what an index is for."""
 _KEY = 8
-"""Bytes of a signpost: two tokens, of which the first 21 bits each are used."""
+"""Bytes of a signpost: three tokens of `BITS` each."""
 
 
 Places = npt.NDArray[np.int64]
@@ -85,10 +87,12 @@ def write(path: Path, tokens: Stored, fingerprint: bytes) -> None:
 
 
 def _signposts(tokens: Stored, order: Stored) -> npt.NDArray[np.uint64]:
-    """The first two tokens of every `_STRIDE`th suffix as one number, in order."""
+    """The first three tokens of every `_STRIDE`th suffix as one number, in order."""
     at = order[::_STRIDE].astype(np.int64)
-    second = np.where(at + 1 < len(tokens), tokens[np.minimum(at + 1, len(tokens) - 1)], 0)
-    found: npt.NDArray[np.uint64] = (tokens[at].astype("<u8") << 32) | second.astype("<u8")
+    found = np.zeros(len(at), "<u8")
+    for i in range(3):
+        there = at + i < len(tokens)
+        found[there] |= tokens[at[there] + i].astype("<u8") << (BITS * (2 - i))
     return found
 
 
@@ -124,7 +128,10 @@ class Shard:
         self._suffixes = np.frombuffer(slots, "<u4")
         self._slots = slots.cast("I") if np.little_endian else self._suffixes
         self._tokens = np.frombuffer(view[HEADER:end], ">u4")
-        self._signposts = np.frombuffer(view[end + _WIDTH * self._n :], "<u8")
+        signposts = view[end + _WIDTH * self._n :]
+        self._signposts = (
+            signposts.cast("Q") if np.little_endian else np.frombuffer(signposts, "<u8")
+        )
 
     def __len__(self) -> int:
         """Tokens, separators included."""
@@ -181,11 +188,11 @@ class Shard:
 
     def _range(self, pattern: bytes) -> tuple[int, int]:
         """Slots among which the first one that begins with `pattern` is, if any does."""
-        if len(pattern) < _KEY:
+        if len(pattern) < 3 * _WIDTH:
             return 0, self._n
-        key = np.uint64(int.from_bytes(pattern[:_KEY], "big"))
-        low = int(self._signposts.searchsorted(key, "left"))
-        high = int(self._signposts.searchsorted(key, "right"))
+        first, second, third = _THREE.unpack_from(pattern)
+        key = first << (2 * BITS) | second << BITS | third
+        low, high = bisect_left(self._signposts, key), bisect_right(self._signposts, key)
         return max(0, low - 1) * _STRIDE, min(high * _STRIDE, self._n)
 
     def _at(self, slot: int, n_bytes: int) -> bytes:

@@ -13,7 +13,7 @@ DEPTH = 32
 """Suffixes that agree in this many tokens stand in any order."""
 SEPARATOR = 0
 """Stands between documents; token ids are stored one higher."""
-_BITS = 21
+BITS = 21
 """Of a token; three of them are one sortable number."""
 
 Stored = npt.NDArray[np.uint32]
@@ -27,7 +27,7 @@ def suffix_array(stored: Stored) -> Stored:
     """
     n = len(stored)
     assert n < 2**31, f"{n} tokens in one shard"
-    assert not n or int(stored.max()) < 1 << _BITS, f"token {stored.max()}"
+    assert not n or int(stored.max()) < 1 << BITS, f"token {stored.max()}"
     order, rank, tied = _sorted_by_three(stored)
     h = 3
     while h < DEPTH and len(tied):
@@ -41,7 +41,7 @@ def _sorted_by_three(stored: Stored) -> tuple[Stored, npt.NDArray[np.int32], npt
     n = len(stored)
     keys = np.zeros(n, np.int64)
     for i in range(min(3, n)):
-        keys[: n - i] |= stored[i:].astype(np.int64) << (_BITS * (2 - i))
+        keys[: n - i] |= stored[i:].astype(np.int64) << (BITS * (2 - i))
     by_key = np.argsort(keys)
     order = by_key.astype(np.uint32)
     keys = keys[by_key]
