@@ -32,7 +32,8 @@ class Context:
     def followed_by(self, draft: Sequence[int]) -> Tokens:
         """The committed tokens and a draft, read-only, valid until the next call or commit."""
         end = self._n + len(draft)
-        self._buffer[self._n : end] = draft
+        if draft:
+            self._buffer[self._n : end] = draft
         return self._shown[:end]
 
     def commit(

@@ -94,7 +94,9 @@ class LlamaSession:
 
     def forward(self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()) -> Rows:
         """Make `tokens` resident and give the last `n_logits` rows; see `core.Session`."""
-        n_rows = n_logits + sum(len(branch.tokens) for branch in branches)
+        n_rows = n_logits
+        for branch in branches:
+            n_rows += len(branch.tokens)
         self._check(tokens, n_logits, n_rows, branches)
         self._rows.expire()
         self._keep(min(self._adopted(tokens), len(tokens) - n_logits))

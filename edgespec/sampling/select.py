@@ -38,7 +38,8 @@ def _floor_of_highest(values: Floats, k: int) -> float:
         return float("-inf")
     width = len(values) // height
     maxima = values[: height * width].reshape(height, width).max(axis=0)
-    return float(np.partition(maxima, width - k)[width - k])
+    maxima.partition(width - k)
+    return float(maxima[width - k])
 
 
 def where(mask: Mask) -> Index:
