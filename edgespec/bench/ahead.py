@@ -1,7 +1,7 @@
 """Where a peer is ahead of edgespec, in speed, first token or waiting, and why, as far as the
 figures tell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from edgespec.bench.engine import is_ours
 from edgespec.bench.result import Result
@@ -23,17 +23,26 @@ def ahead(result: Result) -> Iterator[str]:
     by engine, in which cells its first token came sooner or its reader waited less."""
     peers = [score for score in result.scores if not is_ours(score.arm)]
     for cell in rivals_of(result):
+        by_engine: dict[str, list[Score]] = {}
         for peer in sorted(cell.peers, key=lambda s: -s.ratio):
             if peer.ratio > cell.ours.ratio:
-                yield (
-                    f"ahead of edgespec: {peer.arm} on {cell.where}: "
-                    f"{peer.ratio:.2f} against {cell.ours.ratio:.2f} ({cell.ours.arm})"
-                    f"{_why_faster(result, peer, cell)}"
-                )
+                by_engine.setdefault(family(peer.arm), []).append(peer)
+        for best, *others in by_engine.values():
+            yield (
+                f"ahead of edgespec: {best.arm} on {cell.where}: "
+                f"{best.ratio:.2f} against {cell.ours.ratio:.2f} ({cell.ours.arm})"
+                f"{_why_faster(result, best, cell)}{_also(others)}"
+            )
     for engine in dict.fromkeys(family(peer.arm) for peer in peers):
         yield from shorter_waits(result, engine)
     if peers:
         yield ""
+
+
+def _also(others: Sequence[Score]) -> str:
+    """The same engine's other arms that are ahead."""
+    told = ", ".join(f"{peer.arm.partition(':')[2]} {peer.ratio:.2f}" for peer in others)
+    return f" (also {told})" if told else ""
 
 
 def _why_faster(result: Result, peer: Score, cell: Rivals) -> str:

@@ -36,12 +36,12 @@ def result(*divergences: Divergence) -> Result:
     return result_of(cells_of(engine, plan), plan, divergences=divergences, streams=(STREAM,))
 
 
-def with_peer(pace_s: float) -> Result:
+def with_peer(pace_s: float, plain_s: float = 0.04) -> Result:
     clock = FakeClock()
     ours = ScriptedEngine(clock, {PLAIN: 0.05, "suffix": 0.025})
     peers = [
         ScriptedEngine(clock, {name: s}, name=name, plain="other:plain")
-        for name, s in (("other:plain", 0.04), ("other:fast", pace_s))
+        for name, s in (("other:plain", plain_s), ("other:fast", pace_s))
     ]
     plan = plan_of("a")
     cells = cells_of_all([ours, *peers], plan)
@@ -201,6 +201,14 @@ def test_builds_are_told_by_what_differs() -> None:
     assert rows == {
         "edgespec": "AVX2 FMA", "other:plain": "without FMA", "other:fast": "without FMA"
     }  # fmt: skip
+
+
+def test_all_arms_of_an_engine_that_are_ahead_stand_in_one_sentence() -> None:
+    found = lines(with_peer(0.01, plain_s=0.02))
+
+    (line,) = [line for line in found if line.startswith("ahead")]
+    assert line.startswith("ahead of edgespec: other:fast on a at temperature 0: 5.00 against 2.00")
+    assert line.endswith(" (also plain 2.50)")
 
 
 def test_note_of_a_peer_stands_behind_what_its_build_differs_in() -> None:
