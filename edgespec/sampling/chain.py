@@ -13,7 +13,7 @@ from edgespec.core import Constraint, Dist, Row, Sampling, Tokens
 from edgespec.errors import EngineError
 from edgespec.sampling.adjust import adjusted
 from edgespec.sampling.mask import allowed_pool, best_allowed
-from edgespec.sampling.pool import Pool, softmax, whole
+from edgespec.sampling.pool import Pool, softmax, unbanned
 from edgespec.sampling.truncate import min_p, min_p_floor, top_k, top_p, typical_p
 
 
@@ -32,12 +32,14 @@ def shaped(
     peak = row.max()
     _check(row, float(peak))
     known = peak if logits is row else None
-    pool = (
-        _unbanned(logits, known) if constraint is None else allowed_pool(logits, params, constraint)
-    )
     # Absurd biases and temperatures overflow to -inf, which is what they mean.
     with np.errstate(over="ignore"):
-        pool = top_k(pool, params.top_k)
+        if constraint is None:
+            pool = unbanned(top_k(Pool(None, logits, known), params.top_k))
+            if not len(pool):
+                raise _all_banned()
+        else:
+            pool = top_k(allowed_pool(logits, params, constraint), params.top_k)
         if params.typical_p < 1:
             pool = typical_p(pool, params.typical_p, params.top_p)
         else:
@@ -56,13 +58,6 @@ def _best(row: Row, logits: Row, constraint: Constraint | None) -> int:
     if peak == -math.inf:
         raise _all_banned()
     return best
-
-
-def _unbanned(logits: Row, peak: np.float32 | None) -> Pool:
-    pool = whole(logits, peak)
-    if not len(pool):
-        raise _all_banned()
-    return pool
 
 
 def _check(row: Row, peak: float) -> None:

@@ -120,10 +120,15 @@ class _Part(Generic[_Array]):
         return found
 
 
-def whole(logits: Row, peak: np.float32 | None = None) -> Pool:
-    """All tokens that are not banned (-inf). `peak`: the largest logit, if known."""
-    pool = Pool(None, logits, peak)
-    return pool.keep(logits > -np.inf, peak=peak) if logits.min() == -np.inf else pool
+def whole(logits: Row) -> Pool:
+    """All tokens that are not banned (-inf)."""
+    return unbanned(Pool(None, logits))
+
+
+def unbanned(pool: Pool) -> Pool:
+    """Less the tokens that are banned."""
+    logits = pool.logits
+    return pool.keep(logits > -np.inf, peak=pool.peak) if logits.min() == -np.inf else pool
 
 
 @lru_cache(maxsize=4)
