@@ -51,7 +51,7 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     def on_paste(self, event: Paste) -> None:
-        """Before the text area takes it: a line of a megabyte takes seconds to wrap, at each key."""
+        """Before the text area takes it: a megabyte in one line takes seconds to wrap, at each key."""
         if self.soft_wrap:
             self._wrap(event.text.splitlines())
 

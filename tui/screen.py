@@ -115,6 +115,8 @@ class ChatScreen(ChatActions):
 
     async def on_mount(self) -> None:
         """Typing may begin at once; a chat that was opened is there already."""
+        # Textual paints only what changes after fg, on a screen that the shell has left empty.
+        self.app.app_resume_signal.subscribe(self, lambda _: self.app.refresh(layout=True))
         self._commands.display = False
         self.prompt.focus()
         if self._is_held:
@@ -282,7 +284,8 @@ class ChatScreen(ChatActions):
             self.notify(words, timeout=4)
             return
         self.prompt.remember(message.text)
-        self.prompt.text = ""
+        # What was typed since stays: a terminal may bring Enter and more in one piece.
+        self.prompt.put(self.prompt.text.partition(message.text)[2].strip("\n"))
         if isinstance(parsed, Command):
             await self.do(parsed)
         else:

@@ -184,6 +184,23 @@ def test_terminal_is_restored_when_the_process_just_dies(death: signal.Signals) 
         assert termios.tcgetattr(chat.slave) == chat.modes
 
 
+def test_whole_screen_is_there_again_after_fg() -> None:
+    with terminal() as chat:
+        chat.until("READY")
+        chat.type(b"hi\r")
+        chat.until("three")
+        chat.until("[stopped]", typing=b"\x1b")
+        chat.type(b"\x1a")
+        os.waitid(os.P_PID, chat.child.pid, os.WSTOPPED | os.WNOWAIT)
+        while chat.read():
+            pass
+        chat.written = b""
+        chat.child.send_signal(signal.SIGCONT)
+
+        for part in ("hi", "three", "[stopped]", "READY", "F1 help"):
+            chat.until(part)
+
+
 def test_broken_mouse_bytes_are_survived() -> None:
     with terminal() as chat:
         chat.until("READY")
