@@ -7,6 +7,8 @@ models and no clocks.
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from math import inf
+from operator import sub
 from typing import Protocol
 
 LAST_OF_KERNEL = (8, 16, 32)
@@ -77,6 +79,11 @@ _CELLS = (1, 4, 8, 16)
 """Last sizes of the classes that share a factor; larger passes are the fifth."""
 
 
+def class_of(n_rows: int) -> int:
+    """The class of a size."""
+    return bisect_left(_CELLS, n_rows)
+
+
 class LiveCosts:
     """Measured costs that follow the machine: other work, heat, a growing context.
 
@@ -105,6 +112,7 @@ class LiveCosts:
         """relative[n]: a pass over n rows, lately, in plain steps."""
         self._relative0 = tuple(self.relative)
         self._factors = [1.0] * (len(_CELLS) + 1)
+        self._least_more = [self._least_within(cell) for cell in range(len(self._factors))]
         self._plain_s = plain_s
         self._slope = 0.0
         self._context: float | None = None
@@ -134,9 +142,23 @@ class LiveCosts:
         """A pass over `n_rows` rows, lately."""
         return self._plain_s * self.relative[n_rows]
 
+    def least_more(self) -> list[float]:
+        """By class: the least that any row costs which makes a pass one of the class or larger, in
+        plain steps. Where a draft's next token is worth less, no further one is worth its row."""
+        relative, found = self.relative, self._least_more.copy()
+        least = found[-1]
+        for cell in range(len(found) - 2, -1, -1):
+            first = _CELLS[cell] + 1  # of the next class
+            if first < len(relative):
+                least = min(least, relative[first] - relative[first - 1])
+            found[cell + 1] = least
+            least = min(least, found[cell])
+        found[0] = least
+        return found
+
     def observe(self, n_rows: int, seconds: float, context: int) -> None:
         """Let the class's factor follow; what a plain step shows moves all."""
-        cell = bisect_left(_CELLS, n_rows)
+        cell = class_of(n_rows)
         expected = self.plain_at(context) * self.relative[n_rows]
         ratio = min(max(seconds / expected, self._LEAST), self._MOST)
         if n_rows == 1:
@@ -171,10 +193,18 @@ class LiveCosts:
 
     def _spread(self, cell: int) -> None:
         """What a class's factor says of each of its sizes."""
-        first = _CELLS[cell - 1] + 1
-        last = _CELLS[cell] if cell < len(_CELLS) else len(self.relative) - 1
-        for n in range(first, min(last + 1, len(self.relative))):
-            self.relative[n] = self._relative0[n] * self._factors[cell]
+        sizes, factor = self._sizes(cell), self._factors[cell]
+        self.relative[sizes] = [factor * cost for cost in self._relative0[sizes]]
+        self._least_more[cell] = self._least_within(cell)
+
+    def _sizes(self, cell: int) -> slice:
+        first = _CELLS[cell - 1] + 1 if cell else 1
+        return slice(first, _CELLS[cell] + 1 if cell < len(_CELLS) else None)
+
+    def _least_within(self, cell: int) -> float:
+        """The least that a row costs between two sizes of the class."""
+        costs = self.relative[self._sizes(cell)]
+        return min(map(sub, costs[1:], costs), default=inf)
 
     def _observe_plain(self, seconds: float, context: int) -> None:
         before = self.plain_at(context)

@@ -37,27 +37,24 @@ class Usual:
     def __init__(self, buckets: Sequence[Bucket], earlier: Counts | None = None) -> None:
         self.buckets = buckets
         n = len(buckets)
-        self._hits, self._misses = [0.0] * n, [0.0] * n
+        self.hits, self.misses = [0.0] * n, [0.0] * n
+        """By bucket, old ones counting less."""
+        self.priors = [_PRIOR_WEIGHT * bucket.prior for bucket in buckets]
+        """By bucket: hits that the prior counts as."""
         if earlier is not None and len(earlier.hits) == n == len(earlier.misses):
             for i, (hits, misses) in enumerate(zip(earlier.hits, earlier.misses, strict=True)):
                 share = min(1.0, _KEPT / max(hits + misses, 1e-9))
-                self._hits[i], self._misses[i] = share * hits, share * misses
+                self.hits[i], self.misses[i] = share * hits, share * misses
 
     @property
     def counts(self) -> Counts:
         """So far."""
-        return Counts(tuple(self._hits), tuple(self._misses))
-
-    def observe(self, bucket: int, is_hit: bool) -> None:
-        """A token of the bucket came true, or did not."""
-        self._hits[bucket] = _SLOW * self._hits[bucket] + is_hit
-        self._misses[bucket] = _SLOW * self._misses[bucket] + (not is_hit)
+        return Counts(tuple(self.hits), tuple(self.misses))
 
     def rate(self, bucket: int) -> float:
         """How often, in the long run."""
-        hits, misses = self._hits[bucket], self._misses[bucket]
-        prior = _PRIOR_WEIGHT * self.buckets[bucket].prior
-        return (hits + prior) / (hits + misses + _PRIOR_WEIGHT)
+        hits, misses = self.hits[bucket], self.misses[bucket]
+        return (hits + self.priors[bucket]) / (hits + misses + _PRIOR_WEIGHT)
 
 
 class Acceptance:
@@ -72,16 +69,18 @@ class Acceptance:
         """By bucket: the probability that its next token comes true."""
 
     def observe(self, bucket: int, is_hit: bool) -> None:
-        """A token of the bucket came true, or did not."""
+        """A token of the bucket came true, or did not. Written out, being asked at every token."""
         usual = self._usual
-        usual.observe(bucket, is_hit)
+        long_hits, long_misses = _SLOW * usual.hits[bucket], _SLOW * usual.misses[bucket]
         hits, misses = _FAST * self._hits[bucket], _FAST * self._misses[bucket]
         if is_hit:
-            hits += 1
+            long_hits, hits = long_hits + 1, hits + 1
         else:
-            misses += 1
+            long_misses, misses = long_misses + 1, misses + 1
+        usual.hits[bucket], usual.misses[bucket] = long_hits, long_misses
         self._hits[bucket], self._misses[bucket] = hits, misses
-        rate = (hits + _SLOW_WEIGHT * usual.rate(bucket)) / (hits + misses + _SLOW_WEIGHT)
+        long_run = (long_hits + usual.priors[bucket]) / (long_hits + long_misses + _PRIOR_WEIGHT)
+        rate = (hits + _SLOW_WEIGHT * long_run) / (hits + misses + _SLOW_WEIGHT)
         self.rates[bucket] = rate if rate < _MOST else _MOST
 
     def seen(self, bucket: int) -> float:

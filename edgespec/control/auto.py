@@ -19,7 +19,7 @@ from edgespec.control.free_arm import FreeArm
 from edgespec.control.ledger import Ledger
 from edgespec.control.log import Log
 from edgespec.control.paid_arm import PaidArm
-from edgespec.control.situation import Situation
+from edgespec.control.situation import UNKNOWN, Situation
 from edgespec.core import Choice, Tokens
 from edgespec.drafters.arms import Branching, Free, Paid
 from edgespec.events import Step
@@ -158,6 +158,7 @@ class Auto:
             left=min(left, budget + 1),
             token_cost=draft.token_s / plain_s if draft else 0.0,
             read_cost=draft.read_s / plain_s if draft else 0.0,
+            least_more=UNKNOWN if self._draft_len is not None else costs.target.least_more(),
         )
 
     def _foreseen(self, step: Step, n_passes: int) -> float:

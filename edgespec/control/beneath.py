@@ -6,7 +6,6 @@ expected to spare more passes than they cost.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from edgespec.control.acceptance import Usual
 from edgespec.control.auto import Auto
@@ -44,7 +43,7 @@ class Beneath(Auto):
         if not self._paid:
             return at
         left = max(self._usual_tokens - self._n_tokens, self._n_tokens / 2, at.left)
-        return replace(at, left=left)
+        return at._replace(left=left)
 
 
 class _Unread(Log):

@@ -2,7 +2,7 @@
 
 from edgespec.control.acceptance import Acceptance
 from edgespec.control.found import Found
-from edgespec.control.situation import NEGLIGIBLE, Situation
+from edgespec.control.situation import CLASSES, NEGLIGIBLE, Situation
 from edgespec.core import Tokens
 from edgespec.drafters.arms import Free
 
@@ -27,13 +27,13 @@ class FreeArm:
     def weigh(self, context: Tokens, at: Situation, best: Found) -> None:
         """Replace `best` by the best length, where that promises more than `best`."""
         outlook = self._drafter.outlook(context, self.acceptance.observe)
-        rates, relative, most = self.acceptance.rates, at.relative, at.most
-        worth = max(at.worth, _LEAST_WORTH)
+        rates, relative, most, limit = self.acceptance.rates, at.relative, at.most, at.limit
+        worth, only, least_more = max(at.worth, _LEAST_WORTH), at.only, at.least_more
         survives = expected = 1.0
         most_sure = max(most, at.most_sure)
         first, is_mine, is_risky = -1, False, False
         for k, bucket in enumerate(outlook, start=1):
-            if k > at.limit:
+            if k > limit:
                 break
             if first < 0:
                 first = bucket
@@ -41,13 +41,13 @@ class FreeArm:
             expected += survives
             cost = relative[k + 1]
             gain = expected - 1.0 - worth * (cost - 1.0)
-            if gain > best.gain and (k == at.limit or not at.only):
+            if gain > best.gain and (k == limit or not only):
                 if cost <= (most_sure if expected - 1 >= _SURE * k else most):
                     is_mine = True
                     best.k, best.gain, best.tokens, best.cost = k, gain, expected, cost
                 else:
                     is_risky = True
-            if survives < NEGLIGIBLE:
+            if survives <= worth * least_more[CLASSES[k + 2]] or survives < NEGLIGIBLE:
                 break
         if is_mine:
             best.drafter, best.reason, best.steering, best.n_read = self.name, "gain", None, 0

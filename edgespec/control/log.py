@@ -1,7 +1,6 @@
 """What was chosen, kept for `explain()`: the last steps one by one, all of them in sums."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from edgespec.control.acceptance import Acceptance
 from edgespec.control.costs import Costs
@@ -11,6 +10,9 @@ from edgespec.explanation import Arm, Bound, Decision, Explanation, PassCost, Re
 
 _KEPT = 512
 _TELLING = (1, 2, 3, 4, 6, 8, 9, 12, 16, 17, 24, 32, 33, 48, 64)
+_Sums = tuple[int, int, int, int, float]
+"""Steps, drafted, accepted and committed tokens, seconds."""
+_NONE: _Sums = (0, 0, 0, 0, 0.0)
 _LEAST_SEEN = 0.5
 """Observations from which on an estimate is worth showing."""
 
@@ -24,7 +26,8 @@ class Log:
         self._costs = costs
         self._note = note
         self._decisions: list[Decision] = []
-        self._arms: dict[str, Arm] = {"none": _empty("none")}
+        self._sums: dict[str, _Sums] = {"none": _NONE}
+        """By drafter; replaced at each step, so that any thread reads those of one moment."""
         self._reasons: dict[Reason, int] = {}
         self._plain_s = 0.0
         self._acceptance: Mapping[str, Acceptance] = {}
@@ -40,8 +43,8 @@ class Log:
         """What a controller learns, to be shown as it is when somebody asks; `unused` says by
         drafter why it is left out."""
         self._acceptance, self._ledger, self._unused = acceptance, ledger, unused
-        known = self._arms  # of the steps before, where the controller comes into an answer late
-        self._arms = {name: known.get(name, _empty(name)) for name in ("none", *acceptance)} | known
+        known = self._sums  # of the steps before, where the controller comes into an answer late
+        self._sums = dict.fromkeys(("none", *acceptance), _NONE) | known
 
     def add(self, decision: Decision) -> None:
         """One step."""
@@ -51,15 +54,13 @@ class Log:
         reasons = self._reasons
         reasons[decision.reason] = reasons.get(decision.reason, 0) + 1
         self._plain_s += decision.expected_plain_s * decision.tokens
-        old = self._arms.get(decision.drafter) or _empty(decision.drafter)
-        self._arms[decision.drafter] = Arm(
-            decision.drafter,
-            old.steps + 1,
-            old.drafted + decision.drafted,
-            old.accepted + decision.accepted,
-            old.tokens + decision.tokens,
-            old.took_s + decision.took_s,
-            (),
+        steps, drafted, accepted, tokens, took_s = self._sums.get(decision.drafter, _NONE)
+        self._sums[decision.drafter] = (
+            steps + 1,
+            drafted + decision.drafted,
+            accepted + decision.accepted,
+            tokens + decision.tokens,
+            took_s + decision.took_s,
         )
 
     def explanation(self, notes: Mapping[str, str] | None = None) -> Explanation:
@@ -67,8 +68,8 @@ class Log:
         decisions = tuple(self._decisions[-_KEPT:])
         known = {"model": self._note, "cascade": self._note, **self._unused(), **(notes or {})}
         arms = tuple(
-            replace(arm, acceptance=self._seen(arm.drafter), note=known.get(arm.drafter, ""))
-            for arm in tuple(self._arms.values())
+            Arm(name, *sums, acceptance=self._seen(name), note=known.get(name, ""))
+            for name, sums in tuple(self._sums.items())
         )
         steps = sum(arm.steps for arm in arms)
         draft = self._costs.draft
@@ -111,7 +112,3 @@ class Log:
             return None
         plain_s = decisions[-1].expected_plain_s if decisions else self._costs.target.plain_s
         return Bound(SHARE, self._ledger.head_start * plain_s, self._ledger.balance * plain_s)
-
-
-def _empty(drafter: str) -> Arm:
-    return Arm(drafter, 0, 0, 0, 0, 0.0, ())

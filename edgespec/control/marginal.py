@@ -22,15 +22,15 @@ class Sureness:
 
     def observe(self, bucket: int) -> None:
         """It was so sure of a token."""
-        weights = self._weights
-        for i in range(len(weights)):
-            weights[i] *= _MEMORY
+        weights = [_MEMORY * weight for weight in self._weights]
         weights[bucket] += 1
-        self._total = _MEMORY * self._total + 1
+        self._weights, self._total = weights, _MEMORY * self._total + 1
 
-    def share(self, bucket: int) -> float:
-        """How often it is so sure."""
-        return self._weights[bucket] / self._total
+    @property
+    def shares(self) -> list[float]:
+        """By bucket: how often it is so sure; sums to 1."""
+        total = self._total
+        return [weight / total for weight in self._weights]
 
 
 class Marginal:

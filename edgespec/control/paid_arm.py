@@ -7,6 +7,7 @@ from edgespec.control.acceptance import Acceptance
 from edgespec.control.found import Found
 from edgespec.control.ledger import SHARE
 from edgespec.control.marginal import Marginal, Sureness
+from edgespec.control.promise import Promises
 from edgespec.control.situation import Situation, best_length
 from edgespec.core import Tokens
 from edgespec.drafters.arms import Paid
@@ -41,6 +42,7 @@ class PaidArm:
         self._drafter = drafter
         self._sureness = Sureness(tuple(drafter.shares))
         self._n_kinds = len(drafter.shares)
+        self._promises = Promises(self._n_kinds)
         self.pace = 0.0
         """Tokens in a plain step's time that it promises to bring in the long run, 1 or more; 0
         where it can bring nothing."""
@@ -67,7 +69,8 @@ class PaidArm:
             return
         reading = n_unread * at.read_cost
         k = _longest(reading, at)
-        gain, tokens, cost = self._promise(at, k or min(at.limit, 1), hopeful=False)
+        rates, shares = self.acceptance.rates, self._sureness.shares
+        gain, tokens, cost = self._promises.lately(at, k or min(at.limit, 1), rates, shares)
         gain -= at.worth * reading
         reason: Reason = "gain"
         if gain <= best.gain:
@@ -117,32 +120,17 @@ class PaidArm:
         most = _longest(0.0, at) or 1
         for _ in range(1 if self.pace else _AT_ONCE):
             priced = at.priced(max(1.0, self.pace))
-            _, tokens, cost = self._promise(priced, most, hopeful=False)
-            self.pace = max(1.0, tokens / cost)
+            found = self._promises.best(priced, most, self.acceptance.rates, self._sureness.shares)
+            self.pace = max(1.0, found.tokens / found.cost)
         self._revise_in = _REVISED
-
-    def _promise(self, at: Situation, most: int, *, hopeful: bool) -> tuple[float, float, float]:
-        """Gain, tokens and cost of asking it once, and going on where its answer is worth it."""
-        acceptance, n = self.acceptance, self._n_kinds
-        gain, tokens, cost = -at.worth * at.token_cost, 0.0, at.token_cost
-        for kind in range(n):
-            share = self._sureness.share(kind)
-            if hopeful:
-                first, then = acceptance.hopeful(kind), acceptance.hopeful(n + kind)
-            else:
-                first, then = acceptance.rates[kind], acceptance.rates[n + kind]
-            found = best_length(at, most, first, then)
-            gain += share * found.gain
-            tokens += share * found.tokens
-            cost += share * (at.relative[found.k + 1] + max(0, found.k - 1) * at.token_cost)
-        return gain, tokens, cost
 
     def _is_trial_due(self, at: Situation, reading: float) -> bool:
         """Whether trying it once costs no more than was put aside since it was last asked, and
         could change anything."""
         if at.only or self._idle * SHARE < at.token_cost + reading + at.relative[2] - 1:
             return False
-        return self._promise(at, at.limit, hopeful=True)[0] > 0
+        hopes = [self.acceptance.hopeful(bucket) for bucket in range(2 * self._n_kinds)]
+        return self._promises.best(at, at.limit, hopes, self._sureness.shares).gain > 0
 
     def _weigh_reading(self, n_unread: int, at: Situation, best: Found) -> None:
         """Read a slice, where drafting is expected to pay the whole back within the answer."""
@@ -164,7 +152,10 @@ class PaidArm:
 
 def _longest(reading: float, at: Situation) -> int:
     """The longest draft that the ledger permits, all its passes made."""
-    most, k = at.most - reading, 0
-    while k < at.limit and at.relative[k + 2] + (k + 1) * at.token_cost <= most:
+    most, token_cost, k = at.most - reading - at.token_cost, at.token_cost, 0
+    for cost in at.relative[2 : at.limit + 2]:
+        if cost > most:
+            break
+        most -= token_cost
         k += 1
     return k

@@ -1,17 +1,23 @@
 """Where a step stands, and what an arm promises there. All times are in plain steps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from math import inf
 from typing import NamedTuple
+
+from edgespec.control.costs import LONGEST
+from edgespec.costs import class_of
 
 NEGLIGIBLE = 0.01
 """Survival from which on a draft is not looked at further."""
 _AHEAD = 16
 """Tokens that a draft model's next ones are looked ahead."""
+CLASSES = tuple(class_of(n) for n in range(LONGEST + 3))
+"""By rows: where `Situation.least_more` tells of them."""
+UNKNOWN = (-inf,) * (CLASSES[-1] + 1)
+"""In place of `least_more`: every length is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """One step's circumstances, the same for all arms."""
 
     relative: Sequence[float]
@@ -32,10 +38,12 @@ class Situation:
     """A draft model's pass for a token; 0 without one."""
     read_cost: float = 0.0
     """A token of context that it reads."""
+    least_more: Sequence[float] = UNKNOWN
+    """See `LiveCosts.least_more`: drafts are looked at no further than that allows."""
 
     def priced(self, worth: float) -> "Situation":
         """The same, were time worth so much."""
-        return replace(self, worth=worth)
+        return self._replace(worth=worth)
 
 
 class Length(NamedTuple):
@@ -64,16 +72,19 @@ def best_length(
     costs `first_cost`, its pass being made already or not. All lengths are looked at: on a curve
     with steps, a longer draft may pay where a shorter one does not.
     """
-    relative, worth, token_cost = at.relative, at.worth, at.token_cost
+    relative, worth, only = at.relative, at.worth, at.only
+    token_cost, least_more = at.token_cost, at.least_more
     best, best_gain, best_tokens = n, 0.0, 1.0
     gain, tokens, rate, cost = 0.0, 1.0, first, first_cost
     for k in range(n + 1, min(most, n + _AHEAD) + 1):
         survives *= rate
         tokens += survives
         gain += survives - worth * (relative[k + 1] - relative[k] + cost)
-        if gain > best_gain and (k == most or not at.only):
+        if gain > best_gain and (k == most or not only):
             best, best_gain, best_tokens = k, gain, tokens
-        if survives < NEGLIGIBLE:
+        # All that follow survive no better than the next, and cost no less.
+        least = worth * (least_more[CLASSES[k + 2]] + token_cost)
+        if survives * then <= least or survives < NEGLIGIBLE:
             break
         rate, cost = then, token_cost
     return Length(best, best_gain, best_tokens)

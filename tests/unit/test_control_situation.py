@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgespec.control.situation import Length, Situation, best_length
+from edgespec.costs import LiveCosts, PassCosts
 
 
 def situation(relative: list[float], worth: float = 1.0, token_cost: float = 0.0) -> Situation:
@@ -54,3 +55,21 @@ def test_nothing_is_drafted_where_a_row_costs_a_plain_step() -> None:
     at = situation([float(n) for n in range(12)])
 
     assert best_length(at, at.limit, 0.99, 0.99).k == 0
+
+
+@given(
+    st.lists(st.floats(1.0, 30.0), min_size=64, max_size=64),
+    st.floats(1.0, 4.0),
+    st.floats(0.0, 0.5),
+    st.floats(0.0, 1.0),
+    st.floats(0.0, 1.0),
+)
+def test_looking_no_further_than_rows_can_pay_finds_the_same(
+    passes: list[float], worth: float, token_cost: float, first: float, then: float
+) -> None:
+    rows = tuple(range(1, 66))
+    costs = LiveCosts(PassCosts(rows, (1.0, *passes)))
+    whole = situation(costs.relative, worth, token_cost)
+    short = whole._replace(least_more=costs.least_more())
+
+    assert best_length(short, 63, first, then) == best_length(whole, 63, first, then)

@@ -1,6 +1,6 @@
 import pytest
 
-from edgespec.costs import DraftCosts, LiveCosts, PassCosts
+from edgespec.costs import DraftCosts, LiveCosts, PassCosts, class_of
 
 STEPS = PassCosts((1, 4, 8, 9, 16), (1.0, 1.6, 2.4, 5.0, 6.4))
 
@@ -127,3 +127,19 @@ def test_draft_costs_follow_what_passes_take() -> None:
 
     assert costs.token_s == pytest.approx(0.2, rel=0.01)
     assert costs.read_s == pytest.approx(0.03, rel=0.01)
+
+
+@pytest.mark.parametrize("n_rows", [8, 20, 64])
+@pytest.mark.parametrize("seen", [[], [(3, 2.5), (9, 4.0)] * 9])
+def test_least_cost_of_a_further_row_is_that_of_all_such_rows(
+    n_rows: int, seen: list[tuple[int, float]]
+) -> None:
+    live = LiveCosts(STEPS, n_rows)
+    for rows, seconds in seen:
+        live.observe(min(rows, n_rows), seconds, 100)
+
+    more = [live.relative[n] - live.relative[n - 1] for n in range(2, n_rows + 2)]
+    for n in range(2, n_rows + 2):
+        in_class = [m for m in range(2, n_rows + 2) if class_of(m) >= class_of(n)]
+        least = min(more[m - 2] for m in in_class)
+        assert live.least_more()[class_of(n)] == pytest.approx(least)
