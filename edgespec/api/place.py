@@ -10,6 +10,7 @@ from edgespec.hardware.probe import probe
 from edgespec.hardware.types import HardwareReport
 from edgespec.plan.make import make_plan
 from edgespec.plan.sizes import sizes_of
+from edgespec.plan.strategy import unmet
 from edgespec.plan.types import Asked, ModelSizes, Plan, PlanRequest
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def planned(
         _draft_sizes(files.lower),
     )
     plan = make_plan(request)
+    for wish in unmet(request):
+        _log.warning("%s", wish)
     for rung in plan.rungs:
         _log.warning("memory is short: %s", rung.told)
     return Planned(request, plan)

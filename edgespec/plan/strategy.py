@@ -48,11 +48,16 @@ def notes(request: PlanRequest, found: Fit) -> Iterator[str]:
             f"{target.id} is a mixture of experts: a pass over a draft reads more of them, so "
             "drafting gains less; what was measured decides"
         )
-    if request.asked.draft_devices is not None and not request.drafts:
-        yield f"there is no draft model to lie on {' and '.join(request.asked.draft_devices)}"
+    yield from unmet(request)
     if request.asked.devices is None and request.asked.n_gpu_layers != 0:
         yield from _left_out(request)
     yield from request.hardware.notes
+
+
+def unmet(request: PlanRequest) -> Iterator[str]:
+    """What was asked for and has no object, which is no reason to refuse the rest."""
+    if request.asked.draft_devices is not None and not request.drafts:
+        yield f"there is no draft model to lie on {' and '.join(request.asked.draft_devices)}"
 
 
 def _left_out(request: PlanRequest) -> Iterator[str]:

@@ -168,6 +168,17 @@ def test_answers_after_the_loss_are_refused_at_once(opened: Open, worker: Start)
             model.complete("Count", options(4))
 
 
+def test_device_for_a_draft_that_there_is_not_is_told(
+    opened: Open, worker: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    lent = worker(SMALL)
+    (name,) = devices_of(lent)
+
+    opened(lent, draft="auto", draft_devices=(name,))
+
+    assert f"there is no draft model to lie on {name}" in caplog.text
+
+
 def test_wish_for_more_than_a_worker_lends_is_refused(opened: Open, worker: Start) -> None:
     little = worker(128 * MIB)
     wish = {"devices": devices_of(little), "n_ctx": 8192, "kv_type": "f32", "n_gpu_layers": 9}
