@@ -8,6 +8,7 @@ that order, in 16 bits: rows then differ by up to 0.003, and one drawn text in t
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -105,3 +106,31 @@ def test_three_requests_in_a_row_say_the_same(model: LoadedModel, drafter: str) 
     said = {model.complete(PROMPT, options(drafter, 0.0)).tokens for _ in range(3)}
 
     assert said == {plain}
+
+
+@pytest.mark.parametrize("drafter", ["suffix", "index", "lookahead"])
+def test_another_conversation_between_changes_no_draft(model: LoadedModel, drafter: str) -> None:
+    """A cache that outlives its request drafts from, and gives away, what others wrote (row 90).
+
+    A tree's size follows from what passes took, so its counts are never quite the same.
+    """
+    asked = replace(options(drafter, 0.0), draft_len=7)
+    first = model.complete(PROMPT, asked).stats
+    model.complete("the hen and the ox: the hen, the ox", asked)
+
+    again = model.complete(PROMPT, asked).stats
+
+    assert (again.drafted, again.accepted) == (first.drafted, first.accepted)
+
+
+@pytest.mark.parametrize("k", range(1, 8))
+def test_text_that_repeats_itself_is_plain_decodings(model: LoadedModel, k: int) -> None:
+    """Lookup that matches its own loop makes it endless elsewhere (row 91)."""
+    shaping = Sampling(logit_bias=READABLE)
+    prompt = "ha ha ha ha ha ha ha ha"
+    plain = model.complete(prompt, Options(shaping, 200, drafter="none"))
+
+    reply = model.complete(prompt, Options(shaping, 200, drafter="suffix", draft_len=k))
+
+    assert reply.tokens == plain.tokens
+    assert reply.stats.accepted > 0
