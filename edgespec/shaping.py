@@ -6,6 +6,11 @@ from math import isfinite
 from edgespec.errors import UsageError
 
 
+def is_whole(value: object) -> bool:
+    """Whether `value` counts something: numpy's integers do, 2.0 does not."""
+    return hasattr(value, "__index__")
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How the target's distribution is shaped, in llama.cpp's order and meaning.
@@ -35,7 +40,11 @@ class Sampling:
     def __post_init__(self) -> None:
         checks = (
             ("temperature", isfinite(self.temperature) and self.temperature >= 0, "0 or more"),
-            ("top_k", self.top_k >= 0, "0 (off) or more"),
+            (
+                "top_k",
+                is_whole(self.top_k) and self.top_k >= 0,
+                "a whole number, 0 (off) or more",
+            ),
             ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
             ("min_p", 0 <= self.min_p < 1, "from 0 to below 1"),
             ("typical_p", 0 < self.typical_p <= 1, "above 0 and at most 1"),
@@ -46,8 +55,16 @@ class Sampling:
             ),
             ("frequency_penalty", isfinite(self.frequency_penalty), "a finite number"),
             ("presence_penalty", isfinite(self.presence_penalty), "a finite number"),
-            ("repeat_last_n", self.repeat_last_n >= -1, "-1 (all), 0 (none) or more"),
-            ("seed", self.seed is None or 0 <= self.seed < 2**63, "from 0 to 2^63 - 1"),
+            (
+                "repeat_last_n",
+                is_whole(self.repeat_last_n) and self.repeat_last_n >= -1,
+                "a whole number, -1 (all), 0 (none) or more",
+            ),
+            (
+                "seed",
+                self.seed is None or (is_whole(self.seed) and 0 <= self.seed < 2**63),
+                "a whole number from 0 to 2^63 - 1",
+            ),
         )
         for name, is_right, want in checks:
             if not is_right:

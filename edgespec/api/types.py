@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NotRequired, Protocol, TypedDict
 from edgespec.errors import UsageError
 from edgespec.events import DraftMode, Event, Reply, Stats
 from edgespec.plan.kinds import KvType, SplitMode
-from edgespec.shaping import Sampling
+from edgespec.shaping import Sampling, is_whole
 
 if TYPE_CHECKING:  # six classes that take 6 ms to make, which the chat's first paint needs not
     from edgespec.explanation import Explanation
@@ -116,9 +116,10 @@ class Options:
         """Raises: `UsageError` for a value without a meaning, whatever the model and the prompt."""
         for name in ("max_tokens", "draft_len", "logprobs"):
             value = getattr(self, name)
-            if value is not None and value < 0:
+            if value is not None and not (is_whole(value) and value >= 0):
                 raise UsageError(
-                    f"{name} is {value}, but must be 0 or more", hint="leave it out for no limit"
+                    f"{name} is {value!r}, but must be a whole number, 0 or more",
+                    hint="leave it out for no limit",
                 )
         stop: object = self.stop
         if isinstance(stop, str):  # a text is a sequence of texts too: its letters would stop

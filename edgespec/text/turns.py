@@ -12,6 +12,8 @@ Messages = str | Sequence[Mapping[str, object]]
 """A chat (`api.types.Message`), or one user message."""
 
 _ROLES = ("system", "user", "assistant")
+_ROLES_LISTED = ", ".join(_ROLES)
+_MESSAGE = 'for example {"role": "user", "content": "Hello"}'
 _GAP = "\n\n"
 """Between two texts that become one turn."""
 
@@ -30,9 +32,14 @@ def turns_of(messages: Messages) -> tuple[Turn, ...]:
 
     Raises: `UsageError` for an empty prompt, an unknown role, or content that is no text.
     """
-    if isinstance(messages, str):
-        messages = [{"role": "user", "content": messages}]
-    turns = tuple(_turn(i, message) for i, message in enumerate(messages, 1))
+    given: object = messages  # what a caller without types may have sent
+    if isinstance(given, str):
+        given = [{"role": "user", "content": given}]
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        raise UsageError(
+            f"the prompt is of type {type(given).__name__}, not text or messages", hint=_MESSAGE
+        )
+    turns = tuple(_turn(i, message) for i, message in enumerate(given, 1))
     if not turns:
         raise UsageError(
             "the prompt is empty: it has no messages", hint="give at least one message"
@@ -85,12 +92,19 @@ def alternated(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(out)
 
 
-def _turn(number: int, message: Mapping[str, object]) -> Turn:
+def _turn(number: int, message: object) -> Turn:
+    if not isinstance(message, Mapping):
+        raise UsageError(
+            f"message {number} is of type {type(message).__name__}, not a dict", hint=_MESSAGE
+        )
     role, content = message.get("role"), message.get("content")
     if role not in _ROLES:
-        raise UsageError(f"message {number} has the role {role!r}; roles are {', '.join(_ROLES)}")
+        raise UsageError(f"message {number} has the role {role!r}", hint=f"one of: {_ROLES_LISTED}")
     if not isinstance(content, str):
-        raise UsageError(f"message {number} has content of type {type(content).__name__}, not text")
+        raise UsageError(
+            f"message {number} has content of type {type(content).__name__}, not text",
+            hint=_MESSAGE,
+        )
     reasoning = message.get("reasoning")
     return Turn(
         str(role), encodable(content), encodable(reasoning) if isinstance(reasoning, str) else ""

@@ -68,5 +68,5 @@ def test_logprobs_are_left_out_where_nobody_asked(model: LoadedModel) -> None:
 
 
 def test_logprobs_below_zero_are_refused(model: LoadedModel) -> None:
-    with pytest.raises(UsageError, match="logprobs is -1, but must be 0 or more"):
+    with pytest.raises(UsageError, match="logprobs is -1, but must be a whole number"):
         model.complete(PROMPT, options(5, logprobs=-1))

@@ -235,6 +235,8 @@ def test_nothing_is_generated_for_no_tokens(pair: LoadedModel) -> None:
         ([Message(role="user", content="x")], Options(raw=True)),
         ("x", Options(max_tokens=-1)),
         ("x", Options(draft_len=-1)),
+        ("x", Options(max_tokens=2.5)),  # type: ignore[arg-type]
+        ("x", Options(max_tokens="5")),  # type: ignore[arg-type]
         ("x", Options(stop="END")),  # type: ignore[arg-type]
         ("x", Options(stop=("END", ""))),
         ("x", Options(drafter="magic")),

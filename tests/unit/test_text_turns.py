@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from edgespec.errors import UsageError
@@ -26,13 +28,30 @@ def test_turns_refuse_an_empty_last_message() -> None:
 
 
 def test_turns_refuse_an_unknown_role() -> None:
-    with pytest.raises(UsageError, match="message 1 has the role 'tool'; roles are system, user"):
+    with pytest.raises(UsageError, match="message 1 has the role 'tool'"):
         turns_of([{"role": "tool", "content": "x"}])
 
 
 def test_turns_refuse_content_that_is_no_text() -> None:
     with pytest.raises(UsageError, match="message 1 has content of type list, not text"):
         turns_of([{"role": "user", "content": ["x"]}])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sentence"),
+    [
+        ([3], "message 1 is of type int, not a dict"),
+        (["Hi"], "message 1 is of type str, not a dict"),
+        (None, "the prompt is of type NoneType, not text or messages"),
+        (b"Hi", "the prompt is of type bytes, not text or messages"),
+        ({"role": "user"}, "the prompt is of type dict, not text or messages"),
+    ],
+)
+def test_turns_refuse_what_are_no_messages(prompt: Any, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence) as caught:
+        turns_of(prompt)
+
+    assert "content" in caught.value.hint
 
 
 def test_turns_replace_a_lone_surrogate_but_keep_a_pair() -> None:
