@@ -31,7 +31,7 @@ def coverage(result: Result) -> Iterator[str]:
     missing = [p for p in asked.prompts if p.name not in reached]
     if missing:
         told = _by_kind(((p.kind, p.lang, p.length) for p in missing), asked)
-        yield f"left out, since {NO_TIME}: {told}"
+        yield f"not reached: {told}"
     n_turns = sum(len(cell.turns) for cell in cells)
     n_wanted = 2 * asked.n_rounds * n_cells
     if n_turns < n_wanted:

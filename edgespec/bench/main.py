@@ -73,10 +73,15 @@ class Ears:
     """What runs now."""
     show: Callable[[list[Score]], None] = lambda found: None
     """The scores of a cell so far, whenever it grew; intervals come at the end."""
+    is_stopped: Callable[[], bool] = lambda: False
+    """Asked before every answer: whether to end with what is measured."""
 
 
 def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) -> Result:
-    """Load, measure, judge. `plan` is asked once it is known which drafters could be built."""
+    """Load, measure, judge. `plan` is asked once it is known which drafters could be built.
+
+    Raises: `KeyboardInterrupt` when it was stopped before anything was measured.
+    """
     began_s, hardware, before = perf_counter(), facts.hardware(), look()
     energy = Rapl()
     with ExitStack() as stack:
@@ -91,7 +96,7 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
         plain_of = {arm: engine.plain for arm, engine in field.arms.items()}
         alone, crowded = shared_out(_time_left(planned, began_s), field, wish.streams)
         cells = _cells(field, alone, plain_of, ears)
-        streams = tuple(measure_streams(field, crowded, ears.tell))
+        streams = tuple(measure_streams(field, crowded, ears.tell, is_stopped=ears.is_stopped))
         memory = Memory(  # before what is only done to judge
             peak_bytes(), {**log.buffers, "output": rig.output_bytes}
         )
@@ -126,6 +131,7 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
             left_out={
                 **_prompts_left_out(wished, planned, cells),
                 **_levels_left_out(wish.streams, streams),
+                **({"what was not reached": "stopped on request"} if ears.is_stopped() else {}),
                 **peers.missing,
                 **field.failures,
             },
@@ -145,9 +151,11 @@ def _cells(
     field: Field, plan: Plan, plain_of: Mapping[str, str | None], ears: Ears
 ) -> tuple[Cell, ...]:
     cells: dict[tuple[str, float], Cell] = {}
-    for cell in measure(field, plan, ears.tell):
+    for cell in measure(field, plan, ears.tell, is_stopped=ears.is_stopped):
         cells[cell.prompt, cell.temperature] = cell
         ears.show(scores([cell], plain_of, _is_deterministic))
+    if not cells:
+        raise KeyboardInterrupt  # without a stop there is always one
     asked_for = [(p.name, temperature) for p in plan.prompts for temperature in plan.temperatures]
     return tuple(cells[key] for key in asked_for if key in cells)
 

@@ -5,8 +5,9 @@ programs or llama.cpp.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from random import Random
 from statistics import median
 from time import perf_counter
@@ -87,12 +88,14 @@ def measure(
     plan: Plan,
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = perf_counter,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Cell]:
     """Answer every prompt once with every arm, in an order drawn by `plan.seed`; then once more in
     the reverse order of arms, and so on: whatever the time ends, each kind had its turn.
 
     Yields a cell whenever a turn was added to it, with all that it has by then. `tell` hears what
-    runs now. The warm-up is dropped.
+    runs now. The warm-up is dropped, and so is a turn in which `is_stopped`, asked before every
+    answer, says so: it is the last.
     """
     began_s = clock()
     random = Random(plan.seed)
@@ -115,8 +118,13 @@ def measure(
             takes_part = [e for e in engines.engines if is_new or not e.remembers]
             with pace.reading(task.prompt):
                 n_tokens, ttft_s = _read(engines, takes_part, task.prompt, tell)
+            if is_stopped():
+                return
             with pace.answering(plan.n_tokens(task.prompt)):
-                turn = _turn(engines, plan, task, orders[task][i], tell, is_new=is_new)
+                arms = takewhile(lambda _: not is_stopped(), orders[task][i])
+                turn = _turn(engines, plan, task, arms, tell, is_new=is_new)
+            if is_stopped():
+                return
             before = cells.get(task) or _empty(task, n_tokens)
             cells[task] = before.plus(turn, ttft_s)
             yield cells[task]
@@ -149,7 +157,7 @@ def _turn(
     engines: Field,
     plan: Plan,
     task: Task,
-    order: Sequence[str],
+    order: Iterable[str],
     tell: Callable[[str], None],
     *,
     is_new: bool,

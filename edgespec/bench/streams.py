@@ -104,8 +104,10 @@ def measure_streams(
     plan: StreamPlan,
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = perf_counter,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[StreamScore]:
-    """Level by level, arms in turns, forth and back; none begins that would exceed the budget."""
+    """Level by level, arms in turns, forth and back; none begins that would exceed the budget. A
+    level in which `is_stopped` says so is dropped, and is the last."""
     random, began_s = Random(plan.seed), clock()
     per_stream_s = 0.0
     for n in plan.levels:
@@ -117,6 +119,8 @@ def measure_streams(
         crowds = {arm: crowd for arm, crowd in crowds_of(engines).items() if arm in plan.arms}
         for turn in abba(tuple(crowds), plan.n_rounds, random):
             for arm in (arm for arm in turn if arm in engines.arms):
+                if is_stopped():
+                    return
                 tell(f"{n} at once: {arm}")
                 with engines.awake(crowds[arm]):
                     seen.setdefault(arm, []).append(_together(crowds[arm], arm, n, plan, clock))

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -107,6 +108,7 @@ class _Flags:
 def bench(ctx: click.Context, /, **said: Any) -> int | None:
     """Measure every drafter against plain decoding, in turns, on this machine.
 
+    Ctrl-C ends it with a report of what is measured; a second one at once.
     Exits with 1 when a greedy text is not plain decoding's and no near-tie explains it.
     """
     if ctx.invoked_subcommand is not None:
@@ -131,6 +133,7 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     from edgespec.bench.chosen import chosen
     from edgespec.bench.main import Ears, run
     from edgespec.bench.report import score_line
+    from edgespec.cli.interrupts import stopping
     from edgespec.cli.wording import loading_line
 
     screen = shared.screen
@@ -139,16 +142,20 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
         for score in found:
             screen.note(score_line(score))
 
-    result = run(
-        wish,
-        lambda built: _plan(flags, prompts, chosen(_names(flags.arms), built)),
-        Ears(
-            progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
-            tell=screen.status,
-            show=show_scores,
-        ),
-    )
-    _give(shared, result, flags.json_file, flags.markdown, flags.plots)
+    stop = Event()
+    with stopping(stop.set) as caught:
+        result = run(
+            wish,
+            lambda built: _plan(flags, prompts, chosen(_names(flags.arms), built)),
+            Ears(
+                progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
+                tell=screen.status,
+                show=show_scores,
+                is_stopped=stop.is_set,
+            ),
+        )
+        _give(shared, result, flags.json_file, flags.markdown, flags.plots)
+    caught.raise_again()
     return 0 if result.is_lossless else 1
 
 

@@ -240,6 +240,25 @@ def test_time_for_a_turn_is_foreseen_by_what_there_is_to_read_and_to_say(seed: i
     assert clock.now_s - 100.0 <= 40.0
 
 
+@pytest.mark.parametrize("n_asked", range(1, 12))
+def test_stop_keeps_whole_turns_only(n_asked: int) -> None:
+    played, left = engine(), iter([False] * n_asked)
+
+    cells = finished(
+        measure(
+            Field([played]),
+            plan_of("a", "b"),
+            clock=played.clock,
+            is_stopped=lambda: next(left, True),
+        )
+    )
+
+    turns = [turn for cell in cells for turn in cell.turns]
+    assert all(len(turn) == 2 for turn in turns)
+    assert len(turns) == n_asked // 4  # asked after reading, before two answers, after them
+    assert len([entry for entry in played.log if entry.startswith("read")]) == len(turns) + 1
+
+
 def test_failure_of_our_own_is_not_passed_over() -> None:
     with pytest.raises(EngineFailed, match="broke off"):
         cells_of(engine(fails_at=3), plan_of("a"))

@@ -90,7 +90,7 @@ def test_report_says_what_it_had_time_for_and_how_long_all_would_take() -> None:
     assert "1 of 1 kinds, 1 of 1 languages, 1 of 1 temperatures, 3 of 4 prompts" in text
     assert "3 of 4 cells (a prompt at a temperature), 1 of them more than once" in text
     assert "reached: chat (en: 3)" in text
-    assert "left out, since no time was left: chat (en)" in text
+    assert "not reached: chat (en)" in text
     assert "4 of 8 turns fitted the time; --minutes 3 would fit all" in text
     assert "left out: x: gone" in text
     assert "left out: d" not in text
@@ -109,7 +109,7 @@ def test_report_tells_lengths_apart_where_there_are_several() -> None:
     text = "\n".join(lines(found))
 
     assert "reached: chat (en short)" in text
-    assert "no time was left: chat (en long)" in text
+    assert "not reached: chat (en long)" in text
 
 
 def test_report_names_the_drafter_in_force_and_why() -> None:

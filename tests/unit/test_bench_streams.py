@@ -63,6 +63,19 @@ def test_nothing_that_one_turn_read_is_resident_in_the_next() -> None:
     assert engine.log.count("forget edgespec") == 2 * 2 * 2  # levels, arms, turns
 
 
+def test_level_that_was_stopped_is_dropped() -> None:
+    engine, left = InOrder(FakeClock(), {PLAIN: 0.05}), iter([False] * 3)
+    plan = StreamPlan((prompt("a"),), (PLAIN,), (1, 2, 4), 10)
+
+    found = list(
+        measure_streams(
+            Field([engine]), plan, clock=engine.clock, is_stopped=lambda: next(left, True)
+        )
+    )
+
+    assert [score.n_streams for score in found] == [1]
+
+
 def test_arms_stand_in_the_same_order_at_every_level() -> None:
     arms = [score.arm for score in measured()]
 

@@ -63,7 +63,9 @@ class LlamaPythonEngine(ChildEngine):
                     arrivals.append((perf_counter() - began_s, len(told)))
             wall_s, after_j = perf_counter() - began_s, self._energy_j()
         used_j = spent_j(energy_j, after_j)
-        return Run(self.name, tuple(tokens), len(tokens), wall_s, tuple(arrivals), energy_j=used_j)
+        # It goes on past the end until its last character is whole.
+        said = tuple(tokens[: ask.max_tokens])
+        return Run(self.name, said, len(tokens), wall_s, tuple(arrivals), energy_j=used_j)
 
     def _events(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         send(self._process, request)

@@ -36,6 +36,7 @@ class PeerProcess:
                 stdout=pipe or self._log,
                 stderr=self._log,
                 env=environment,
+                start_new_session=True,  # Ctrl-C is for the benchmark, which ends it in order
             )
         except OSError as error:
             self._log.close()
