@@ -14,8 +14,9 @@ import pytest
 from edgespec.errors import IndexFault, UsageError
 from edgespec.index import segments, store
 from edgespec.index.documents import Document
-from edgespec.index.folders import names
+from edgespec.index.folders import index_dir, names
 from edgespec.index.health import mend, verify
+from edgespec.index.learned import switch_learning
 from edgespec.index.manifest import read_manifest
 from edgespec.index.ready import retriever, shards_of
 from edgespec.index.store import Change, Index
@@ -213,15 +214,23 @@ def test_name_that_is_no_file_name_is_refused(name: str) -> None:
         Index(name)
 
 
-def test_everything_belongs_to_its_owner_alone() -> None:
-    index = notes("the quick brown fox")
-    retrieved("quick")
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_everything_belongs_to_its_owner_alone_whatever_the_umask(umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        index = notes("the quick brown fox")
+        retrieved("quick")
+        index.add([Document("more.txt", "more of it")])
+        retrieved("quick")
+        switch_learning(is_on=True)
+    finally:
+        os.umask(before)
 
-    modes = {file.name: file.stat().st_mode & 0o777 for file in index.folder.iterdir()}
+    found = {path: path.stat().st_mode & 0o777 for path in index_dir().rglob("*")}
 
-    assert set(modes.values()) == {0o600}, modes
-    assert index.folder.stat().st_mode & 0o777 == 0o700
-    assert index.folder.parent.stat().st_mode & 0o777 == 0o700
+    assert len(found) >= 5
+    assert all(mode == (0o700 if path.is_dir() else 0o600) for path, mode in found.items()), found
+    assert index_dir().stat().st_mode & 0o777 == 0o700
 
 
 def test_cap_refuses_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
