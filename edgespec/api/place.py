@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from edgespec.engine.rpc.client import worker_of
+from edgespec.engine.rpc.lent import worker_of
 from edgespec.hardware.probe import probe
 from edgespec.hardware.types import HardwareReport
 from edgespec.plan.make import make_plan

@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from edgespec.drafters import find
-from edgespec.engine.rpc.client import connect
-from edgespec.engine.rpc.endpoint import endpoints_of
 from edgespec.errors import UsageError
 from edgespec.plan.types import Asked, DraftWish, KvType, SplitMode
 
@@ -35,12 +33,16 @@ def wishes(
     if memory_bytes is not None and memory_bytes <= 0:
         raise UsageError(f"{memory_bytes} bytes of memory hold no model", hint="give more than 0")
     workers = loading.get("rpc")
-    connected = tuple(
-        name
-        for worker in (() if workers is None else endpoints_of(workers))
-        for name in connect(worker)
-    )
+    connected = () if workers is None else _connected(workers)
     return asked_of(loading, _draft_wish(draft, drafter)), connected
+
+
+def _connected(workers: str) -> tuple[str, ...]:
+    """The devices of workers, in their order. Raises: as `wishes`."""
+    from edgespec.engine.rpc.client import connect  # sockets
+    from edgespec.engine.rpc.endpoint import endpoints_of
+
+    return tuple(name for worker in endpoints_of(workers) for name in connect(worker))
 
 
 def asked_of(loading: "Placing", draft: DraftWish) -> Asked:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from edgespec.engine.rpc import client
+from edgespec.engine.rpc import lent
 
 What = Literal["weights", "copies", "KV", "state", "compute", "output"]
 """Copies are weights that the processor's kernels want in another order, beside the mapped file:
@@ -50,5 +50,5 @@ def _place(buffer: str) -> str:
     """The device's name behind a buffer type's."""
     remote = _REMOTE.fullmatch(buffer)
     if remote is not None:
-        return client.device_at(remote[2], int(remote[1])) or buffer
+        return lent.device_at(remote[2], int(remote[1])) or buffer
     return "CPU" if _HOST.match(buffer) else buffer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgespec.engine import binding
-from edgespec.engine.rpc import client
+from edgespec.engine.rpc import lent
 from edgespec.errors import UsageError
 
 _KINDS = {0: "CPU", 1: "GPU", 2: "IGPU", 3: "ACCEL"}
@@ -33,11 +33,11 @@ def devices() -> tuple[Device, ...]:
     for i in range(ggml.ggml_backend_dev_count()):
         handle = ggml.ggml_backend_dev_get(i)
         name = ggml.ggml_backend_dev_name(handle).decode()
-        if client.is_lost(name):
+        if lent.is_lost(name):
             continue
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         ggml.ggml_backend_dev_memory(handle, ctypes.byref(free), ctypes.byref(total))
-        worker = client.worker_of(name)
+        worker = lent.worker_of(name)
         found.append(
             Device(
                 name=name,

@@ -11,7 +11,7 @@ from edgespec.engine import binding, devices
 from edgespec.engine.context import ContextOptions, NativeContext, is_about_memory
 from edgespec.engine.interrupt import Interrupt
 from edgespec.engine.rollback import Replay, Rollback, Snapshot, Trim
-from edgespec.engine.rpc.client import relays
+from edgespec.engine.rpc.lent import relays
 from edgespec.engine.session import LlamaSession
 from edgespec.engine.vocab import LlamaVocab
 from edgespec.errors import DoesNotFit, EdgespecError, ModelFileError, UsageError

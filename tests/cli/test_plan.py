@@ -152,7 +152,8 @@ def test_planning_for_this_machine_loads_neither_numpy_nor_templates(tmp_path: P
         "import sys; from edgespec.cli.main import main\n"
         f"try: main(['plan', {str(target)!r}, '--draft', {str(draft)!r}])\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "heavy = {'numpy', 'jinja2', 'textual', 'huggingface_hub', 'edgespec.events'}\n"
+        "heavy = {'numpy', 'jinja2', 'textual', 'huggingface_hub', 'edgespec.events',\n"
+        "  'edgespec.engine.rpc.client'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
 

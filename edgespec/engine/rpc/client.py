@@ -9,6 +9,7 @@ from typing import Any, Final
 from edgespec.engine import binding
 from edgespec.engine.rpc.endpoint import Endpoint
 from edgespec.engine.rpc.greeting import greet
+from edgespec.engine.rpc.lent import behind, remember
 from edgespec.engine.rpc.relay import Relay
 from edgespec.errors import EngineError
 from edgespec.sizes import gibibytes
@@ -21,8 +22,6 @@ BUILD_COMMAND: Final = (
 )
 """Builds what workers need; without --no-cache-dir pip would take an older build's wheel."""
 
-_relays: dict[str, Relay] = {}
-"""By device name. Devices of llama.cpp's registry are there for good."""
 _lock = threading.Lock()
 
 
@@ -34,10 +33,10 @@ def connect(worker: Endpoint) -> tuple[str, ...]:
     """
     registry = _registry()
     with _lock:
-        for relay in {r for r in _relays.values() if r.worker == worker and not r.is_lost}:
+        for relay, names in behind(worker).items():
             if not relay.is_used:  # else a second connection would wait for the first to end
                 greet(worker)
-            return tuple(name for name, at in _relays.items() if at is relay)
+            return names
         lent = greet(worker)
         if not lent:
             raise EngineError(f"the worker {worker} lends no device")
@@ -49,28 +48,6 @@ def connect(worker: Endpoint) -> tuple[str, ...]:
 def check_build() -> None:
     """Raises: `EngineError` where this llama.cpp was built without workers."""
     _registry()
-
-
-def relays(devices: Sequence[str]) -> tuple[Relay, ...]:
-    """The relays behind these devices; local devices have none."""
-    return tuple(dict.fromkeys(_relays[name] for name in devices if name in _relays))
-
-
-def worker_of(device: str) -> Endpoint | None:
-    """Where a device of the registry really is; None: here."""
-    relay = _relays.get(device)
-    return relay.worker if relay else None
-
-
-def device_at(endpoint: str, index: int) -> str | None:
-    """The registry's name of a relay's device, by the relay's endpoint and the device's number."""
-    names = [name for name, relay in _relays.items() if str(relay.endpoint) == endpoint]
-    return names[index] if index < len(names) else None
-
-
-def is_lost(device: str) -> bool:
-    """Whether a device of the registry was a worker's that is gone: it is listed, but not there."""
-    return device in _relays and _relays[device].is_lost
 
 
 def function(name: str, *, gives: Any, takes: Sequence[Any]) -> Any:
@@ -103,5 +80,5 @@ def _registered(registry: Any, relay: Relay) -> tuple[str, ...]:
         for i in range(ggml.ggml_backend_reg_dev_count(server))
     ]
     names = tuple(ggml.ggml_backend_dev_name(device).decode() for device in at)
-    _relays.update(dict.fromkeys(names, relay))
+    remember(names, relay)
     return names
