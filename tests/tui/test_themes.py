@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from edgespec.tui.themes import DEFAULT, SIXTEEN, first_theme, remember
+from rich.segment import Segment
 
 from edgespec.chat.controller import ChatController
 from edgespec.errors import DecodeFailed
@@ -102,5 +103,26 @@ def test_chosen_way_and_chosen_chat_stand_out_without_colours(
 
             assert way - other
             assert "reverse" in looks(stage, "1 turn")
+
+    played(scenario)
+
+
+def test_chosen_command_of_the_palette_stands_out_without_colours_and_signs_are_narrow() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), can_color=False) as stage:
+            await stage.pilot.press("ctrl+p")
+            await stage.until_shown("/branch")
+            await stage.pilot.press("down")
+            await stage.until_shown("/context")
+            await stage.pilot.pause()
+            strips = stage.app.screen._compositor.render_strips()
+            chosen = {s.text.strip() for strip in strips for s in strip if is_underlined(s)}
+
+            assert "/context" in chosen
+            assert "/branch" not in chosen
+            assert "🔎" not in stage.text()
+
+    def is_underlined(segment: Segment) -> bool:
+        return bool(segment.style and segment.style.underline)
 
     played(scenario)
