@@ -35,6 +35,13 @@ def read_memory(read: Read, whole: Callable[[], tuple[int, int]], address_limit:
     return Memory(total, available, limit)
 
 
+def linux_memory(read: Read) -> tuple[int, int] | None:
+    """Total and available bytes as Linux tells them; None on other systems."""
+    sizes = dict(_pairs((read("/proc/meminfo") or "").replace(":", " ")))
+    total, available = sizes.get("MemTotal"), sizes.get("MemAvailable")
+    return None if total is None or available is None else (total * 1024, available * 1024)
+
+
 def _limits(read: Read, address_limit: int) -> tuple[tuple[str, int, int], ...]:
     try:
         return (*_group_limits(read), *_address_limit(read, address_limit))

@@ -7,7 +7,7 @@ from edgespec.errors import UsageError
 from edgespec.hardware.cpu import features_of, instructions_of, read_cpu
 from edgespec.hardware.gpu import read_devices, read_driver
 from edgespec.hardware.machines import CARDS, GIB, machine
-from edgespec.hardware.memory import read_memory
+from edgespec.hardware.memory import linux_memory, read_memory
 from edgespec.hardware.types import Device, Unknown
 
 WHOLE = (64 * GIB, 48 * GIB)
@@ -34,6 +34,19 @@ def test_memory_is_the_systems_where_nothing_limits_it() -> None:
     memory = read_memory({}.get, lambda: WHOLE, -1)
 
     assert (memory.total_bytes, memory.available_bytes, memory.limit) == (*WHOLE, "")
+
+
+def test_linux_tells_its_memory_itself() -> None:
+    text = (
+        "MemTotal:       24689836 kB\nMemFree:         1 kB\nMemAvailable:   20000000 kB\n\nodd\n"
+    )
+
+    assert linux_memory({"/proc/meminfo": text}.get) == (24_689_836 * 1024, 20_000_000 * 1024)
+
+
+@pytest.mark.parametrize("text", ["", "MemTotal: 5 kB\n", "MemTotal: much\nMemAvailable: 1 kB\n"])
+def test_memory_that_linux_does_not_tell_is_asked_for_elsewhere(text: str) -> None:
+    assert linux_memory({"/proc/meminfo": text}.get) is None
 
 
 def test_memory_is_what_a_control_group_leaves_with_its_file_pages_given_back() -> None:
