@@ -1,7 +1,10 @@
 """`edgespec bench` from the command line to its table, on a tiny model."""
 
 import json
+import os
+import signal
 import tempfile
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,7 +120,8 @@ def test_compare_finds_nothing_between_a_result_and_itself(
     result = run("compare", file, file)
 
     assert result.exit_code == 0, result.stderr
-    assert "no speed-up changed beyond noise" in result.stdout
+    assert "+0.0%" in result.stdout
+    assert "no turn was repeated often enough to tell what is noise" in result.stdout
     assert "no greedy text changed" in result.stdout
 
 
@@ -293,6 +297,31 @@ def test_one_wrong_token_of_our_own_is_found_and_fails_the_benchmark(
     assert "chat-short, suffix: greedy text differs from token 6: " in result.stdout
     assert "NOT LOSSLESS" in result.stdout
     assert "chat-short, auto" not in result.stdout
+
+
+def test_ctrl_c_ends_the_benchmark_with_what_it_measured(
+    gguf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped(OurEngine):
+        def answer(self, arm: str, ask: Ask) -> Run:
+            if ask.prompt.name == "chat-short":
+                os.kill(os.getpid(), signal.SIGINT)
+                for thread in threading.enumerate():
+                    if thread.name == "edgespec-stop":
+                        thread.join()
+            return super().answer(arm, ask)
+
+    monkeypatch.setattr(bench_main, "OurEngine", Stopped)
+    file = tmp_path / "result.json"
+
+    result = run(
+        "-t", gguf, "--suite", "chat,json,short", "--drafters", "none", "-n", "4", "--temp", "0",
+        "--seed", "0", "--json", str(file),
+    )  # fmt: skip
+
+    assert result.exit_code != 0
+    assert [cell.prompt for cell in load(file).cells] == ["json-short"]
+    assert "what was not reached: stopped on request" in result.stdout
 
 
 def test_bench_measures_prompts_in_other_languages(gguf: str) -> None:
