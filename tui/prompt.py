@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from textual.events import Key, Paste
 from textual.message import Message
@@ -82,6 +83,8 @@ class Prompt(TextArea):
             self.insert("\n")
         elif event.key == "enter":
             self._enter()
+        elif event.character is not None and category(event.character) == "Cf":
+            self.insert(event.character)  # joins letters (Persian) and emoji; "not printable"
         elif event.key == "ctrl+z" and not self.history.undo_stack:
             await self.run_action("screen.suspend")
         elif event.key == "tab" and (entries := self.completions()):

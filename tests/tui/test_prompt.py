@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from textual.events import Key, Paste
+from textual.keys import _character_to_key as character_to_key
 
 from edgespec.chat.controller import ChatController
 from edgespec.history.library import Library
@@ -95,5 +96,19 @@ def test_line_of_a_megabyte_is_pasted_whole_and_not_wrapped_while_it_is_there() 
 
             assert n_pasted == 1_000_000
             assert wraps == [True, False]
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("text", ["می\u200cخواهم", "👩\u200d👧"])
+def test_joiners_that_are_typed_stay_in_the_message(text: str) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            for character in text:
+                stage.app.post_message(Key(character_to_key(character), character))
+            await stage.pilot.pause()
+            await stage.until(lambda: len(stage.prompt.text) >= len(text) - 1)
+
+            assert stage.prompt.text == text
 
     played(scenario)
