@@ -78,6 +78,8 @@ def lines(found: Curve, *, bar: str = "█") -> Iterator[str]:
             f"a draft token takes {costs.draft_s * 1e3:.1f} ms ({costs.draft_s / plain_s:.2f} plain"
             f" steps), a token of context read for it {costs.read_s * 1e3:.2f} ms"
         )
+    if costs.is_doubtful:
+        yield "in doubt: the machine was busy meanwhile, or the time too short; measure again later"
 
 
 def best_length(target: RowCosts, rate: float, token_s: float) -> tuple[int, float]:

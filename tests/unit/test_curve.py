@@ -36,3 +36,10 @@ def test_a_dear_draft_model_is_never_best() -> None:
     row = next(line for line in text if line.endswith("by draft"))
     assert row.split()[:5] == ["none"] * 5
     assert "1.25 plain steps" in text[-1]
+
+
+def test_doubt_about_the_times_is_told() -> None:
+    quiet, busy = shown(Measured(STEEP)), shown(Measured(STEEP, is_doubtful=True))
+
+    assert not any("in doubt" in line for line in quiet)
+    assert busy[-1].startswith("in doubt: the machine was busy")
