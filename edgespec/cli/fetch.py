@@ -28,6 +28,7 @@ class Shown:
         self._tenths = 0
         self._note = ""
         self._is_stalled = False
+        self._is_waiting = False
 
     def __call__(self, state: "PullProgress") -> None:
         """Show one state."""
@@ -40,6 +41,9 @@ class Shown:
             self._screen.status(progress_line(state))
         elif state.phase == "download":
             self._log(state)
+        elif state.phase == "wait" and not self._is_waiting:
+            self._is_waiting = True
+            self._screen.note(progress_line(state))
 
     def _begin(self, state: "PullProgress") -> None:
         self._source = state.source
@@ -63,6 +67,8 @@ class Shown:
 
 def progress_line(state: "PullProgress") -> str:
     """For example "fetching m.gguf: 3.10 GB of 9.00 GB, 34%, 41 MB/s, 2:24 left"."""
+    if state.phase == "wait":
+        return f"{state.doing} {state.file}"
     parts = [f"{state.doing} {state.file}: {gigabytes(state.done_bytes)}"]
     if state.total_bytes:
         left_bytes = max(0, state.total_bytes - state.done_bytes)
