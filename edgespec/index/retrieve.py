@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from edgespec.index.shard import NOTHING, Found, Places, Shard
+from edgespec.index.shard import NOTHING, Found, Shard
 from edgespec.index.suffix_array import DEPTH, SEPARATOR
 
 LEAST = 3
@@ -23,6 +23,10 @@ _BLOCK = 8
 """Tokens that are read at once, and all others behind them."""
 _VOTERS = 16
 """Places that are looked at; the reference's 5,000 change no vote but cost a millisecond."""
+
+
+_Place = tuple[Shard, int]
+"""A shard, and the index of a token in it."""
 
 
 class Said(NamedTuple):
@@ -84,7 +88,8 @@ class Retriever:
         best = max((one.found.length for one in self._searched), default=0)
         equal = [one for one in self._searched if best and one.found.length == best]
         voters = max(1, _VOTERS // max(1, len(equal)))
-        places = [(one.shard, one.shard.ends(one.found, voters)) for one in equal]
+        ends = ((one.shard, one.shard.ends(one.found, voters)) for one in equal)
+        places = [(shard, start) for shard, starts in ends for start in starts]
         return Retrieved(_said(places), best)
 
     def restart(self) -> None:
@@ -99,40 +104,20 @@ class Retriever:
         self._searched = []
 
 
-def _said(places: Sequence[tuple[Shard, Places]]) -> Iterator[Said]:
+def _said(places: Sequence[_Place]) -> Iterator[Said]:
     """The chain of majorities, read block by block where it leads."""
-    size = _BLOCK
+    n_read, size = 0, _BLOCK
     while places:
-        rows = [shard.read(starts, size) for shard, starts in places]
-        rest, n = np.concatenate(rows) if len(rows) > 1 else rows[0], size
-        alive = np.arange(len(rest))
-        while n and len(alive) > 1:
-            column = rest[alive, size - n]
-            token, n_for = majority(column.tolist())
+        alive = [(shard.read(start + n_read, size), shard, start) for shard, start in places]
+        for i in range(size):
+            token, n_for = majority([row[i] for row, _, _ in alive])
             if token == SEPARATOR:
                 return
             yield Said(token - 1, n_for, len(alive))
-            alive = alive[column == token] if n_for < len(alive) else alive
-            n -= 1
-        for token in rest[alive[0], size - n :].tolist() if n else ():
-            if token == SEPARATOR:
-                return
-            yield Said(token - 1, 1, 1)
-        places = _moved(places, alive, size)
-        size = _AHEAD - _BLOCK
-
-
-def _moved(
-    places: Sequence[tuple[Shard, Places]], alive: npt.NDArray[np.intp], by: int
-) -> list[tuple[Shard, Places]]:
-    """Those of the places that are alive, so many tokens later."""
-    moved, first = [], 0
-    for shard, starts in places:
-        mine = alive[(alive >= first) & (alive < first + len(starts))] - first
-        first += len(starts)
-        if len(mine):
-            moved.append((shard, starts[mine] + by))
-    return moved
+            if n_for < len(alive):
+                alive = [place for place in alive if place[0][i] == token]
+        places = [(shard, start) for _, shard, start in alive]
+        n_read, size = n_read + size, _AHEAD - _BLOCK
 
 
 def majority(tokens: Sequence[int]) -> tuple[int, int]:

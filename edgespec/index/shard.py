@@ -37,10 +37,6 @@ _KEY = 8
 """Bytes of a signpost: three tokens of `BITS` each."""
 
 
-Places = npt.NDArray[np.int64]
-"""Indexes into a shard's tokens."""
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """Where the longest suffix of a context occurs; length 0: nowhere."""
@@ -213,19 +209,19 @@ class Shard:
                 high = middle
         return low
 
-    def ends(self, found: Found, most: int) -> Places:
-        """Where up to `most` of the places end, spread evenly over all."""
-        n_places = min(found.count, most)
-        slots = found.first + np.arange(n_places) * found.count // n_places
-        return self._suffixes[slots].astype(np.int64) + found.length
+    def ends(self, found: Found, most: int) -> list[int]:
+        """Where up to `most` of the places end, as indexes of tokens, spread evenly over all."""
+        n = min(found.count, most)
+        slots = (found.first + i * found.count // n for i in range(n))
+        return [int(self._slots[slot]) + found.length for slot in slots]
 
-    def read(self, starts: Places, k: int) -> Stored:
-        """k tokens from each of `starts` on, [places, k]: stored ids, `SEPARATOR` where a document
-        ended, and behind it nothing to rely on."""
-        at = starts[:, None] + np.arange(k)
-        rows: Stored = self._tokens[np.minimum(at, self._n - 1)].astype(np.uint32)
-        rows[at >= self._n] = SEPARATOR
-        return rows
+    def read(self, start: int, k: int) -> tuple[int, ...]:
+        """k tokens from `start` on: stored ids, `SEPARATOR` where a document ended, and behind it
+        nothing to rely on."""
+        n = max(0, min(k, self._n - start))
+        at = HEADER + _WIDTH * start
+        found = struct.unpack(f">{n}I", self._map[at : at + _WIDTH * n])
+        return found if n == k else (*found, *(SEPARATOR,) * (k - n))
 
     @property
     def tokens(self) -> Stored:
