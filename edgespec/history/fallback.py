@@ -1,6 +1,7 @@
 """The file for what the database does not take: written whole each time, readable by `import`."""
 
 import contextlib
+import hashlib
 import os
 import tempfile
 import time
@@ -21,7 +22,8 @@ class Fallback:
     """One process's file; the first folder that takes it has it."""
 
     def __init__(self, database: Path, folders: Sequence[Path] | None = None) -> None:
-        usual = (database.parent, paths.state_dir(), Path(tempfile.gettempdir(), _own_folder()))
+        temporary = Path(tempfile.gettempdir(), _own_folder(database))
+        usual = (database.parent, paths.state_dir(), temporary)
         self._folders = tuple(folders) if folders is not None else usual
         self._name = f"{_PREFIX}{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.json"
         self._written: list[Path] = []
@@ -64,5 +66,7 @@ class Fallback:
         return said
 
 
-def _own_folder() -> str:
-    return f"edgespec-{os.getuid()}" if hasattr(os, "getuid") else "edgespec"
+def _own_folder(database: Path) -> str:
+    """One history never takes in what another could not save: the folder is shared by all."""
+    whose = hashlib.sha256(os.fsencode(database.absolute())).hexdigest()[:12]
+    return f"edgespec-{os.getuid()}-{whose}" if hasattr(os, "getuid") else f"edgespec-{whose}"

@@ -1,4 +1,5 @@
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -306,3 +307,24 @@ def test_dropped_chat_is_not_written_again(path: Path) -> None:
         assert keeper.state.word == "SAVED"
         with pytest.raises(HistoryError, match="there is no chat"):
             Library(path).load("chat2345")
+
+
+def test_text_left_in_the_temporary_folder_goes_to_its_own_history_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDGESPEC_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "file").write_text("no folder")
+    mine, other = tmp_path / "file" / "history.db", tmp_path / "other" / "history.db"
+    with keeping(mine, fallbacks=None) as (keeper, heard):
+        keeper.keep(chat(), turn("t1"))
+        heard.until("UNSAVED")
+
+    with keeping(other, fallbacks=None) as (keeper, _):
+        keeper.flush(PATIENCE_S)
+    (tmp_path / "file").unlink()
+    with keeping(mine, fallbacks=None) as (keeper, _):
+        keeper.flush(PATIENCE_S)
+
+    assert Library(other).chats() == []
+    assert len(Library(mine).chats()) == 1
