@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 NOTHING = "nothing is loaded: F2 chooses a model"
 
 
+def nothing_yet(screen: "ChatActions") -> None:
+    """Say what stands there while no model was chosen."""
+    screen.chat.progress = LoadProgress(NOTHING)
+
+
 async def load_first(screen: "ChatActions", open_model: "OpenModel") -> None:
     """Load what the chat begins with; messages sent meanwhile wait."""
     chat, shelf = screen.chat, screen.chat.shelf

@@ -52,7 +52,7 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     def on_paste(self, event: Paste) -> None:
-        """Before the text area takes it: a megabyte in one line takes seconds to wrap, at each key."""
+        """Before the text area takes it: to wrap a megabyte in one line takes seconds."""
         if self.soft_wrap:
             self._wrap(event.text.splitlines())
 

@@ -139,6 +139,9 @@ class ChatScreen(ChatActions):
         if not self._is_open:
             return  # there is none: the app leaves
         if self.models.must_choose:
+            from .agree import nothing_yet
+
+            nothing_yet(self)
             self.action_models()
         self.wake()
         self.run_worker(asyncio.to_thread(_import_the_rest), group="start", exit_on_error=False)
