@@ -25,7 +25,7 @@ from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_s
 from edgespec.bench.rig import Rig
 from edgespec.bench.sampling import chain_costs
 from edgespec.bench.score import Score, scores
-from edgespec.bench.streams import StreamScore, measure_streams, shared_out
+from edgespec.bench.streams import StreamScore, measure_streams, shared_out, with_rest
 from edgespec.bench.texts import divergences_of
 from edgespec.bench.total import totals
 from edgespec.drafters import DRAFTERS, find
@@ -96,6 +96,7 @@ def run(wish: Wish, plan: Callable[[Sequence[str]], Plan], ears: Ears = Ears()) 
         plain_of = {arm: engine.plain for arm, engine in field.arms.items()}
         alone, crowded = shared_out(_time_left(planned, began_s), field, wish.streams)
         cells = _cells(field, alone, plain_of, ears)
+        crowded = with_rest(crowded, planned, perf_counter() - began_s)
         streams = tuple(measure_streams(field, crowded, ears.tell, is_stopped=ears.is_stopped))
         memory = Memory(  # before what is only done to judge
             peak_bytes(), {**log.buffers, "output": rig.output_bytes}

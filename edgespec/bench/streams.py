@@ -99,6 +99,14 @@ def shared_out(plan: Plan, engines: Field, levels: tuple[int, ...]) -> tuple[Pla
     return alone, crowded
 
 
+def with_rest(crowded: StreamPlan, plan: Plan, taken_s: float) -> StreamPlan:
+    """`crowded` with all the time that is left, if one reader alone needed less than their share;
+    `taken_s`: of the whole time of `plan`."""
+    if crowded.budget_s is None or plan.budget_s is None:
+        return crowded
+    return replace(crowded, budget_s=max(crowded.budget_s, plan.budget_s - taken_s))
+
+
 def measure_streams(
     engines: Field,
     plan: StreamPlan,

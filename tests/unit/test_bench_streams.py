@@ -1,12 +1,20 @@
 """Several readers at once, over a scripted engine."""
 
+from dataclasses import replace
+
 import pytest
 
 from edgespec.bench.engine import PLAIN, EngineFailed
 from edgespec.bench.field import Field
 from edgespec.bench.measure import Plan
 from edgespec.bench.readers import paying
-from edgespec.bench.streams import StreamPlan, StreamScore, measure_streams, shared_out
+from edgespec.bench.streams import (
+    StreamPlan,
+    StreamScore,
+    measure_streams,
+    shared_out,
+    with_rest,
+)
 from tests.unit.bench_world import (
     FakeClock,
     ScriptedEngine,
@@ -125,6 +133,16 @@ def test_readers_ask_for_different_kinds_and_get_a_share_of_the_time() -> None:
     assert (crowded.arms, crowded.levels, crowded.max_tokens) == ((PLAIN, "suffix"), (1, 2), 30)
     assert (alone.budget_s, crowded.budget_s) == (70.0, 30.0)
     assert shared_out(plan, Field([engine]), ())[0] == plan
+
+
+def test_many_readers_get_what_time_one_reader_left() -> None:
+    engine = InOrder(FakeClock(), {PLAIN: 0.05})
+    plan = Plan((prompt("a"),), (), (0.0,), budget_s=100.0)
+    _, crowded = shared_out(plan, Field([engine]), (1, 2))
+
+    assert with_rest(crowded, plan, taken_s=20.0).budget_s == 80.0
+    assert with_rest(crowded, plan, taken_s=90.0).budget_s == 30.0
+    assert with_rest(replace(crowded, budget_s=None), plan, taken_s=20.0).budget_s is None
 
 
 def scored(arm: str, *speeds: float, is_batched: bool = False) -> list[StreamScore]:
