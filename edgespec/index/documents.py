@@ -18,6 +18,7 @@ MOST_BYTES = 4 << 20
 _SKIPPED_FOLDERS = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"}
 )
+_GIT_IS_TOLD = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def documents(paths: list[Path]) -> Iterator[Document | LeftOut]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"there is no {path}")
-        for found in _files(path.absolute()):
+        for found in _files(path.resolve() if path.is_dir() else path.absolute()):
             real = found.resolve() if isinstance(found, Path) else Path(found.path)
             if real not in seen:
                 seen.add(real)
@@ -96,8 +97,12 @@ def _by_git(folder: Path) -> list[Path] | None:
         return None
     # A repository's own settings can name a program that git runs to watch its files.
     command = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), "ls-files", "-z", "-c", "-o"]
+    # Within a hook, git is told of another repository.
+    own = {name: value for name, value in os.environ.items() if name not in _GIT_IS_TOLD}
     try:
-        run = subprocess.run([*command, "--exclude-standard"], capture_output=True, check=True)
+        run = subprocess.run(
+            [*command, "--exclude-standard"], capture_output=True, check=True, env=own
+        )
     except FileNotFoundError as error:
         raise UsageError(
             f"{folder} is in a git repository, but git is not installed to say what it ignores",

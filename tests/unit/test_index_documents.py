@@ -127,6 +127,30 @@ def test_link_that_was_named_is_judged_by_both_names(tmp_path: Path) -> None:
     assert told["other.txt"] == "words"
 
 
+def test_link_to_a_folder_that_was_named_obeys_the_repository_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "repo" / "sub").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(tmp_path / "repo")], check=True)
+    (tmp_path / "repo" / ".gitignore").write_text("*.log\n")
+    for name in ("noise.log", "source.py"):
+        (tmp_path / "repo" / "sub" / name).write_text("text")
+    (tmp_path / "link").symlink_to(tmp_path / "repo" / "sub")
+
+    assert set(read(tmp_path / "link")) == {"source.py"}
+
+
+def test_repository_is_the_folders_own_whatever_git_was_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mine", "other"):
+        subprocess.run(["git", "init", "-q", str(tmp_path / name)], check=True)
+    (tmp_path / "mine" / ".gitignore").write_text("*.log\n")
+    (tmp_path / "mine" / "noise.log").write_text("text")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
+
+    assert set(read(tmp_path / "mine")) == {".gitignore"}
+
+
 def test_repository_within_a_repository_is_read_by_its_own_rules(tmp_path: Path) -> None:
     for folder, ignored in ((tmp_path, "*.log"), (tmp_path / "inner", "*.tmp")):
         folder.mkdir(exist_ok=True)
