@@ -99,9 +99,10 @@ def speculate(
         for token in emitted:
             if not request.is_eog(token):
                 sampler.commit(token)
-        if choice.drafter in learners:
-            learners[choice.drafter].learn(context.tokens, logits)
         asked = request.n_logprobs
+        told = () if asked is None else logprobs(p.rows(verdict.branch), emitted, asked)
+        if choice.drafter in learners:  # last: what a stranger does to the rows changes nothing
+            learners[choice.drafter].learn(context.tokens, logits)
         accepted = min(verdict.accepted, len(emitted))
         step = Step(
             drafter=drafter.name,
@@ -116,7 +117,7 @@ def speculate(
             step_s=perf_counter() - began_s,
             context=n,
             match=draft.match,
-            logprobs=() if asked is None else logprobs(p.rows(verdict.branch), emitted, asked),
+            logprobs=told,
         )
         controller.observe(step)
         yield step

@@ -50,6 +50,7 @@ def run(
     cancelled: Callable[[Run], bool] = lambda run: False,
     constraint: "Banned | None" = None,
     prompt: Sequence[int] = PROMPT,
+    n_logprobs: int | None = None,
 ) -> Run:
     """Prefill and loop with one drafter; none is plain decoding."""
     lm = lm or NumpyLM(N_VOCAB)
@@ -67,6 +68,7 @@ def run(
         ends=hear,
         is_eog=lambda token: token == eog,
         is_cancelled=lambda: cancelled(done),
+        n_logprobs=n_logprobs,
     )
     for _ in prefill(lm, request, 2):
         pass

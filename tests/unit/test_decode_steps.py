@@ -8,6 +8,7 @@ from edgespec.decode import Request, prefill
 from edgespec.errors import DecodeFailed, Interrupted
 from edgespec.sampling import RequestSampler
 from tests.fakes import (
+    FakeLogits,
     FixedDrafter,
     NumpyLM,
     OracleDrafter,
@@ -193,3 +194,24 @@ def test_grammar_hears_every_token_but_the_end() -> None:
 
     assert done.tokens[-1] == eog
     assert seen == done.tokens[:-1]
+
+
+class Vandal:
+    """Writes over the rows that it is shown."""
+
+    name = "vandal"
+
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        return Draft()
+
+    def learn(self, context: Tokens, logits: Logits) -> None:
+        assert isinstance(logits, FakeLogits)
+        logits.poison()
+
+
+def test_drafter_that_spoils_the_rows_changes_nothing_that_is_told() -> None:
+    spoiled = run(Vandal(), n_logprobs=1)
+    whole = run(n_logprobs=1)
+
+    assert spoiled.tokens == whole.tokens
+    assert [step.logprobs for step in spoiled.steps] == [step.logprobs for step in whole.steps]
