@@ -14,6 +14,7 @@ from textual.app import App, SystemCommand
 from textual.events import Event, InputEvent, Paste
 from textual.screen import Screen
 
+from . import keys
 from .actions import INTERRUPTED
 from .glyphs import ASCII, UNICODE, wants_ascii
 from .guardian import guarded_terminal
@@ -70,8 +71,10 @@ class EdgespecApp(App[int]):
         self.recent_log = Recent()
         self._models = models
         self._open_model, self._open_chat = open_model, open_chat
+        self.is_open = False
+        """Whether there is a chat on the screen, which hears what is typed."""
         self._early: list[Event] = []
-        """What was typed before there was a chat."""
+        """What was typed before."""
         self._is_ascii = is_ascii
         add_themes(self)
         self.theme = first_theme(os.environ, self.available_themes)
@@ -79,7 +82,9 @@ class EdgespecApp(App[int]):
     def get_default_screen(self) -> Screen[None]:
         """The chat: an empty screen below it would be laid out and painted first."""
         screen = ChatScreen(ASCII if self._is_ascii else UNICODE)
-        screen.set_class(self._is_ascii, "-ascii")
+        screen.set_class(self._is_ascii, "-ascii", update=False)
+        # Known before the first layout: else the panel would come with a second one.
+        screen.add_class(*keys.classes_at(*self.size), update=False)
         screen.when_shown = self._begin
         if self.chat is not None:
             self._hold(screen, self.chat)
@@ -99,7 +104,7 @@ class EdgespecApp(App[int]):
             self._listen(name, partial(self.exit, code, code))
 
     async def _begin(self) -> None:
-        # Only now: what is imported here would hold the first frame up.
+        # Only now: what is read and imported here would hold the first frame up.
         screen = self.screen_stack[0]
         assert isinstance(screen, ChatScreen)
         if self._open_chat is not None:
@@ -112,20 +117,29 @@ class EdgespecApp(App[int]):
             self._models = _choice(self.chat, self._open_model)
             self._hold(screen, self.chat)
             await screen.open()
-            self.call_later(self._catch_up)
+        sheet = Path(__file__).with_name("dialog.tcss")
+        self.stylesheet.add_source(sheet.read_text(encoding="utf-8"), (str(sheet), ""))
         settle()
+        self.call_later(self._catch_up)
         if self.chat is not None and self._open_model is not None:
             screen.load_first(self._open_model)
 
+    def refresh_css(self, animate: bool = True) -> None:
+        """Read the stylesheets with other colours; before there is a screen they are unread."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
     async def on_event(self, event: Event) -> None:
         """Keep what a person does until there is a chat that it can be done to."""
-        if self._open_chat is not None and isinstance(event, InputEvent | Paste):
+        if not self.is_open and isinstance(event, InputEvent | Paste):
             self._early.append(event)
         else:
             await super().on_event(event)
 
     async def _catch_up(self) -> None:
-        self._open_chat = None
+        self.is_open = True
         for event in self._early:
             await self.on_event(event)
         self._early.clear()

@@ -143,6 +143,14 @@ def bindings(where: Where) -> list[BindingType]:
     ]
 
 
+def classes_at(width: int, height: int) -> list[str]:
+    """The screen's classes at a size."""
+    return [
+        [name for least, name in steps if size >= least][-1]
+        for size, steps in ((width, WIDTHS), (height, HEIGHTS))
+    ]
+
+
 def keys_of(action: str) -> tuple[str, ...]:
     """The keys of one action."""
     return next(tuple(key.keys.split(",")) for key in KEYS if key.action == action)

@@ -172,7 +172,7 @@ class ChatScreen(ChatActions):
             was_busy, updates = self.chat.is_busy, self.chat.drain()
             updates += self.chat.drain()  # what applying those told
             self._watch_fetch()
-            if not updates and not was_busy:
+            if not updates and not was_busy and self.feed.is_drawn:
                 continue
             if returned := await self.feed.draw(updates):
                 self.give_back(returned)
@@ -237,6 +237,8 @@ class ChatScreen(ChatActions):
         """Show the conversation's branch as it is now."""
         turns, log = self.chat.turns, self.log_view
         shown = log.turns
+        # Before the first view is mounted: a turn may end meanwhile, and has to be drawn as ended.
+        live = [turn for turn in turns if turn.status in ("queued", "running")]
         if turns[: len(shown)] == shown and len(turns) - len(shown) < MANY:
             for turn in turns[len(shown) :]:
                 await log.add_turn(turn)
@@ -247,8 +249,8 @@ class ChatScreen(ChatActions):
             self.feed.forget()
             self.prompt.know([turn.prompt for turn in turns])
             await log.show(turns)
-        for turn in turns:
-            if turn.status in ("queued", "running"):
+        for turn in live:
+            if turn in self.chat.turns:  # and was not taken back
                 await self.feed.begin(turn)
         for view in log.views:
             self.decorate(view)

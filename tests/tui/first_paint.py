@@ -40,14 +40,19 @@ Bare().run()
 _SCREEN = """
 from edgespec.tui.start import hurried
 
-with hurried():
-    from edgespec.tui.app import EdgespecApp
+def open_chat():
     from edgespec.chat.controller import ChatController
 
-    EdgespecApp(ChatController()).run()
+    return ChatController(), None
+
+with hurried():
+    from edgespec.tui.app import EdgespecApp
+
+    EdgespecApp(open_chat=open_chat).run()
 """
+_COMMAND = "import tests.cli.scripted_main"
 PROGRAMS: dict[str, Sequence[str]] = {
-    "the command": ("-m", "tests.cli.scripted_main", "chat", "--target", "model.gguf"),
+    "the command": ("-c", _COMMAND, "chat", "--target", "model.gguf"),
     "the screen alone": ("-c", _SCREEN),
     "a bare Textual app": ("-c", _BARE),
 }

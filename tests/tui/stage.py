@@ -89,7 +89,7 @@ async def staged(
     try:
         async with running.run_test(size=size, notifications=True) as pilot:
             stage = Stage(running, pilot, chat)
-            await stage.until(lambda: any(s.query(Prompt) for s in running.screen_stack))
+            await stage.until(lambda: running.is_open)
             yield stage
     finally:
         chat.close()

@@ -1,57 +1,67 @@
-"""What does not happen before the first frame."""
+"""What does not happen before the first frame, and that it is the whole chat."""
 
 import gc
 import json
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import ClassVar
 
+from edgespec.tui.app import EdgespecApp
 from edgespec.tui.start import hurried, settle
 from textual._context import active_app
+from textual.events import Key, Paste
+from textual.widget import Widget
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.workers import OpenModel
-from tests.scripted import ScriptedLM
-from tests.tui.stage import played, staged
+from edgespec.errors import ModelNotFound
+from tests.scripted import Script, ScriptedLM
+from tests.tui.stage import Stage, played, staged
 
-LATER = (
-    "numpy",
-    "llama_cpp",
-    "huggingface_hub",
-    "psutil",
-    "pygments",
-    "markdown_it",
-    "zipfile",
-    "edgespec.api.model",
-    "edgespec.chat.commands",
-    "edgespec.explanation",
-    "edgespec.plan.types",
-    "edgespec.store.hub",
-    "edgespec.tui.help",
-    "edgespec.tui.models",
-    "edgespec.tui.turn",
-)
+FRAME = {
+    "edgespec",
+    "edgespec.errors",
+    "edgespec.paths",
+    "edgespec.text",
+    "edgespec.text.clean",
+    "edgespec.tui",
+    "edgespec.tui.actions",
+    "edgespec.tui.app",
+    "edgespec.tui.chrome",
+    "edgespec.tui.glyphs",
+    "edgespec.tui.guardian",
+    "edgespec.tui.keys",
+    "edgespec.tui.log",
+    "edgespec.tui.pace",
+    "edgespec.tui.prompt",
+    "edgespec.tui.recent",
+    "edgespec.tui.screen",
+    "edgespec.tui.start",
+    "edgespec.tui.terminal",
+    "edgespec.tui.themes",
+}
+"""All of ours that draws the first frame."""
+LATER = {"numpy", "llama_cpp", "huggingface_hub", "psutil", "pygments", "markdown_it", "sqlite3"}
+LATER |= {"tomllib", "zipfile", "hmac", "textual.widgets._data_table"}
 _PAINT = """
 import asyncio, json, sys
-from edgespec.cli import chat, pick, shelf
-from edgespec.history import keeper
 from edgespec.tui.app import EdgespecApp
-from edgespec.chat.controller import ChatController
 
-seen = []
+def open_chat():  # with the first frame on the screen
+    print(json.dumps(sorted(sys.modules)))
+    app.exit()
+    raise LookupError
 
-class Chat(ChatController):
-    def load(self, open_model):  # with the first frame on the screen
-        seen.extend(sorted(sys.modules))
+app = EdgespecApp(open_chat=open_chat)
 
 async def paint():
-    app = EdgespecApp(Chat(), open_model=print)
     async with app.run_test(size=(120, 34)) as pilot:
-        while not seen:
-            await pilot.pause(0.01)
+        await pilot.pause()
 
 asyncio.run(paint())
-print(json.dumps(seen))
 """
 
 
@@ -62,8 +72,115 @@ def test_first_paint_imports_nothing_that_is_needed_later() -> None:
 
     imported = set(json.loads(child.stdout))
 
+    assert {name for name in imported if name.startswith("edgespec")} <= FRAME
     assert not imported.intersection(LATER)
-    assert "edgespec.tui.screen" in imported
+
+
+class Late:
+    """Opens a chat with the first frame on the screen, and notes what was there then."""
+
+    def __init__(self, model: ScriptedLM) -> None:
+        self.chat = ChatController()
+        self.model = model
+        self.app = EdgespecApp(open_chat=self)
+        self.parts: dict[str | None, int] = {}
+        """Widths by name."""
+        self.focused: str | None = None
+        self.sheets: set[str] = set()
+        self.n_rules = 0
+
+    def __call__(self) -> tuple[ChatController, OpenModel | None]:
+        screen, stylesheet = self.app.screen, self.app.stylesheet
+        self.parts = {part.id: part.size.width for part in screen.walk_children(Widget)}
+        self.focused = screen.focused.id if screen.focused is not None else None
+        self.sheets = {Path(path).name for path, _ in stylesheet.source}
+        self.n_rules = len(stylesheet.rules)
+        return self.chat, lambda tell: self.model
+
+
+@asynccontextmanager
+async def opened(late: Late, *, size: tuple[int, int] = (120, 34)) -> AsyncIterator[Stage]:
+    """The chat once there is a model."""
+    try:
+        async with late.app.run_test(size=size, notifications=True) as pilot:
+            stage = Stage(late.app, pilot, late.chat)
+            await stage.until(lambda: late.chat.state == "READY")
+            yield stage
+    finally:
+        late.chat.close()
+
+
+PARTS = "too-small all header body log panel strip commands prompt keys textual-toastrack"
+
+
+def test_first_frame_is_the_chat_at_its_full_size() -> None:
+    late = Late(ScriptedLM())
+
+    async def test() -> None:
+        async with opened(late):
+            pass
+
+    played(test)
+
+    assert late.parts.keys() == set(PARTS.split())
+    assert late.focused == "prompt"
+    assert (late.parts["header"], late.parts["panel"], late.parts["prompt"]) == (120, 34, 116)
+
+
+def test_first_frame_knows_the_rules_of_the_chat_alone() -> None:
+    late = Late(ScriptedLM())
+
+    async def test() -> None:
+        async with opened(late) as stage:
+            assert stage.chat.state == "READY"
+            assert "dialog.tcss" in {Path(path).name for path, _ in late.app.stylesheet.source}
+
+    played(test)
+
+    assert "app.tcss" in late.sheets
+    assert "dialog.tcss" not in late.sheets
+    assert late.n_rules < 110
+
+
+class Typing(EdgespecApp):  # type: ignore[misc]
+    """Somebody types before the first frame is drawn, and goes on."""
+
+    def on_mount(self) -> None:
+        self.post_message(Key("h", "h"))
+
+
+def test_what_is_typed_before_there_is_a_chat_is_sent_in_order() -> None:
+    late = Late(ScriptedLM([Script("Hello.")]))
+
+    def open_chat() -> tuple[ChatController, OpenModel | None]:
+        for key in (Key("e", "e"), Paste("llo"), Key("enter", "\r"), Key("x", "x")):
+            late.app.post_message(key)
+        return late()
+
+    late.app = Typing(open_chat=open_chat)
+
+    async def test() -> None:
+        async with opened(late) as stage:
+            await stage.until(lambda: bool(late.chat.turns and late.chat.turns[0].text))
+            await stage.until(lambda: stage.prompt.text == "x")
+
+    played(test)
+
+    assert [turn.prompt for turn in late.chat.turns] == ["hello"]
+
+
+def test_app_leaves_and_tells_why_when_no_chat_can_be_opened() -> None:
+    def refuse() -> tuple[ChatController, OpenModel | None]:
+        raise ModelNotFound("there is no such model")
+
+    async def test() -> None:
+        app = EdgespecApp(open_chat=refuse)
+        async with app.run_test() as pilot:
+            await pilot.pause()
+        assert isinstance(app.refusal, ModelNotFound)
+        assert app.chat is None
+
+    played(test)
 
 
 class Watched(ChatController):
