@@ -39,7 +39,9 @@ def test_report_goes_on_after_a_fault_of_any_kind(
 ) -> None:
     not_a_folder = edgespec_home.with_name("a-file")
     not_a_folder.touch()
-    monkeypatch.setattr("psutil.virtual_memory", lambda: (not_a_folder / "meminfo").read_text())
+    monkeypatch.setattr(
+        "edgespec.hardware.probe.linux_memory", lambda _: (not_a_folder / "meminfo").read_text()
+    )
 
     found = report()
 
