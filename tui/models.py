@@ -10,6 +10,7 @@ from textual import work
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
@@ -32,6 +33,13 @@ TARGETS, DRAFTS = "targets", "drafts"
 MAX_NAME = 28
 NOT_NARROW = (2, 4)
 """The columns for which a small screen has no room: the quantisation, whether it is here."""
+NOT_NARROW_DRAFT = (2, 3)
+"""Of a draft: its size, whether it is here."""
+MAX_WIDTH, MIN_TOLD = 100, 8
+AROUND = 7
+"""Columns of a dialog's frame, its scrollbar, and the space beside a row's last cell."""
+SHORTEST = Cell("here")
+"""A column is as wide as its head."""
 
 C = TypeVar("C")
 
@@ -68,23 +76,40 @@ class ModelsScreen(Dialog[ModelChange]):
     def on_mount(self) -> None:
         """Fill the tables; show a download that is running."""
         super().on_mount()
-        self._is_narrow = self.app.size.width < lines.NARROW
         self._rows = self._models.rows()
-        table = self._table(TARGETS)
-        heads = (" ", "model", "quant", "size", "here", "tok/s", "fits")
-        table.add_columns(*self._shown(heads))
-        for row in self._rows:
-            table.add_row(*self._shown(self._cells(row)))
-        self._table(DRAFTS).add_columns(" ", "draft", "size", "here", "why")
+        self._width = self.app.size.width
+        self._lay_out()
         if self._rows:
             self._show_drafts(self._models.drafts(self._rows[0]))
-        table.focus()
+        self._table(TARGETS).focus()
         self.set_interval(REFRESH_S, self._follow_fetch)
         self._follow_fetch()
 
-    def _shown(self, cells: Sequence[C]) -> list[C]:
+    def on_resize(self, event: Resize) -> None:
+        """Other columns have room."""
+        if event.size.width != self._width:
+            self._width = event.size.width
+            row = self._table(TARGETS).cursor_row
+            self._lay_out()
+            self._table(TARGETS).move_cursor(row=row)
+            self._show_drafts(self._drafts)
+
+    def _lay_out(self) -> None:
+        """Both tables' columns, and the targets."""
+        table = self._table(TARGETS)
+        table.clear(columns=True)
+        heads = (" ", "model", "quant", "size", "here", "tok/s", "fits")
+        table.add_columns(*self._shown(heads, NOT_NARROW))
+        for row in self._rows:
+            table.add_row(*self._shown(self._cells(row), NOT_NARROW))
+        drafts = self._table(DRAFTS)
+        drafts.clear(columns=True)
+        drafts.add_columns(*self._shown((" ", "draft", "size", "here", "why"), NOT_NARROW_DRAFT))
+
+    def _shown(self, cells: Sequence[C], left_out: tuple[int, ...]) -> list[C]:
         """The columns for which there is room."""
-        return [cell for i, cell in enumerate(cells) if not (self._is_narrow and i in NOT_NARROW)]
+        is_narrow = self._width < lines.NARROW
+        return [cell for i, cell in enumerate(cells) if not (is_narrow and i in left_out)]
 
     def _table(self, name: str) -> "DataTable[Cell]":
         return self.query_one(f"#{name}", DataTable)
@@ -96,7 +121,7 @@ class ModelsScreen(Dialog[ModelChange]):
         size = gigabytes(row.size_bytes) if row.size_bytes else "?"
         style = "" if row.fits else "dim"
         here = "yes" if row.is_here else "-"
-        name = clean(row.name)[:MAX_NAME]
+        name = clean(row.name)[: MAX_NAME - 4 * (self._width < lines.NARROW)]
         cells = (mark, name, clean(row.quant), size, here, speed_words(row), verdict)
         return [Cell(cell, style) for cell in cells]
 
@@ -105,23 +130,30 @@ class ModelsScreen(Dialog[ModelChange]):
         before = self._drafts[at].name if 0 <= at < len(self._drafts) else ""
         self._drafts = drafts
         table.clear()
-        for draft in self._drafts:
-            sign = self._glyphs.accepted if draft.ok else self._glyphs.rejected
-            if (self._target().name, draft.name) == self._loaded:
-                sign = self._glyphs.mark
-            size = gigabytes(draft.size_bytes) if draft.size_bytes else ""
-            here = "yes" if draft.is_here else "-"
-            style = "" if draft.ok else "dim"
-            cells = (
-                sign,
-                clean(draft.name)[:MAX_NAME],
-                size if draft.ok else "",
-                here if size else "",
-                draft.told,
-            )
-            table.add_row(*(Cell(clean(cell), style) for cell in cells))
+        rows = [self._shown(self._draft_cells(draft), NOT_NARROW_DRAFT) for draft in drafts]
+        others = [*zip(*rows, strict=True)][:-1]
+        widths = (max(cell.cell_len for cell in (*column, SHORTEST)) + 2 for column in others)
+        room = max(MIN_TOLD, min(self._width, MAX_WIDTH) - AROUND - sum(widths))
+        for row in rows:
+            row[-1].truncate(room, overflow="ellipsis")
+            table.add_row(*row)
         names = [draft.name for draft in drafts]
         table.move_cursor(row=names.index(before) if before in names else 0)
+
+    def _draft_cells(self, draft: DraftRow) -> list[Cell]:
+        sign = self._glyphs.accepted if draft.ok else self._glyphs.rejected
+        if (self._target().name, draft.name) == self._loaded:
+            sign = self._glyphs.mark
+        size = gigabytes(draft.size_bytes) if draft.size_bytes else ""
+        here = "yes" if draft.is_here else "-"
+        cells = (
+            sign,
+            clean(draft.name)[:MAX_NAME],
+            size if draft.ok else "",
+            here if size else "",
+            draft.told,
+        )
+        return [Cell(clean(cell), "" if draft.ok else "dim") for cell in cells]
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Another target: its drafts, and where it comes from. A draft: all that is said of it."""
@@ -204,7 +236,7 @@ class ModelsScreen(Dialog[ModelChange]):
         rows = [replace(row, is_here=row.name in here) for row in self._rows]
         table = self._table(TARGETS)
         for at, row in enumerate(rows):
-            for column, cell in enumerate(self._shown(self._cells(row))):
+            for column, cell in enumerate(self._shown(self._cells(row), NOT_NARROW)):
                 table.update_cell_at((at, column), cell)  # type: ignore[arg-type]
         self._show_drafts(self._models.drafts(rows[table.cursor_row]))
         return rows

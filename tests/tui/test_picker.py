@@ -336,3 +336,19 @@ def test_room_on_the_disk_is_that_of_the_nearest_folder_that_is_there(tmp_path: 
     assert free_bytes_at(tmp_path / "not" / "yet") == pytest.approx(
         free_bytes_at(tmp_path), rel=0.1
     )
+
+
+def test_smaller_screen_shows_the_columns_that_matter() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), models=models(FakePull())) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("of memory are free")
+            wide = stage.text()
+            await stage.pilot.resize_terminal(60, 18)
+            await stage.until(lambda: "quant" not in stage.text())
+
+            assert "quant" in wide
+            assert "\u2713 fits" in stage.text()
+            assert "whatever gains, measured wh" in stage.text()
+
+    played(scenario)
