@@ -140,11 +140,9 @@ class LoadedModel:
         is_learning: bool = True,
     ) -> None:
         """Take ownership of `loaded`. `hear` is told how far a draft model's own passes are
-        measured. `is_learning` False: what earlier answers taught about drafters is neither used
-        nor added to, and every answer begins anew."""
+        measured. `is_learning` False: each answer drafts as if it were the first."""
         self._loaded = loaded
         vocab = loaded.target.vocab
-        has_draft = loaded.draft_session is not None
         inputs = DrafterInputs(
             n_vocab=loaded.session.n_vocab,
             is_eog=vocab.is_eog,
@@ -155,11 +153,11 @@ class LoadedModel:
             retriever=loaded.retriever,
             max_branches=loaded.session.max_branches,
         )
-        if has_draft:
+        if inputs.session is not None:
             levels = levels_of(loaded, costs_under(loaded, hear, is_live=costs.is_live))
             inputs = replace(inputs, under=Tiers(levels, inputs))
         usable = usable_names(
-            has_draft,
+            inputs.session is not None,
             has_index=loaded.retriever is not None,
             has_branches=loaded.session.max_branches > 0,
         )
