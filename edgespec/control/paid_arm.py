@@ -153,7 +153,10 @@ class PaidArm:
 def _longest(reading: float, at: Situation) -> int:
     """The longest draft that the ledger permits, all its passes made."""
     most, token_cost, k = at.most - reading - at.token_cost, at.token_cost, 0
-    for cost in at.relative[2 : at.limit + 2]:
+    costs = at.relative[2 : at.limit + 2]
+    if costs and max(costs) + at.limit * token_cost <= most:
+        return at.limit
+    for cost in costs:
         if cost > most:
             break
         most -= token_cost

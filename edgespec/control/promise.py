@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from edgespec.control.situation import Situation, best_length
 
-_KEPT = 4
+_KEPT = 8
 """Times that lengths are priced before they are sought again,"""
 _WORTH_KEPT = 0.1
 """or until time is worth so much more or less."""
