@@ -109,7 +109,7 @@ def _pulls(missing: list[ModelSpec]) -> str:
 def _target(flags: Flags, screen: Screen, catalogue: Catalogue) -> Resolved:
     if flags.target is not None:
         return _resolved(flags.target, flags, screen, catalogue)
-    chosen = _last_used(catalogue) or _largest_that_fits(catalogue)
+    chosen = _last_used(catalogue) or _largest_that_fits(flags, catalogue)
     if chosen is not None:
         screen.note(f"using {chosen.name}; --target MODEL chooses another")
         return chosen
@@ -177,12 +177,12 @@ def _known_draft(flags: Flags, catalogue: Catalogue, target: Resolved) -> Resolv
     return Resolved(known[0])
 
 
-def _largest_that_fits(catalogue: Catalogue) -> Resolved | None:
-    import psutil
+def _largest_that_fits(flags: Flags, catalogue: Catalogue) -> Resolved | None:
+    from edgespec.hardware.probe import room_bytes
 
     here = list_installed(spec for spec in catalogue if spec.kind == "model")
     # Weights are not all: a tenth more for the context and what computing needs.
-    room = psutil.virtual_memory().available / 1.1
+    room = room_bytes(flags.placing().get("memory_bytes")) / 1.1
     fitting = [found for found in here if found.size_bytes < room]
     best = max(fitting or here, key=lambda found: found.size_bytes, default=None)
     return Resolved(best.spec) if best else None

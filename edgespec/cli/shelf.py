@@ -111,9 +111,8 @@ class ModelShelf:
 
         None where the model was not trained for more, or the memory for it is not free.
         """
-        import psutil
-
         from edgespec.api.files import find_files
+        from edgespec.hardware.probe import room_bytes
 
         try:
             picked = self._picked
@@ -130,7 +129,7 @@ class ModelShelf:
         headers = [files.target, *drafts]
         per_token_bytes = sum(header.shape.kv_bytes_per_token() for header in headers)
         more_bytes = (larger - now) * per_token_bytes * 1.25  # what computes with it grows too
-        return larger if more_bytes < psutil.virtual_memory().available else None
+        return larger if more_bytes < room_bytes() else None
 
     def lighter(self) -> dict[LighterKind, ModelChange]:
         """A smaller context, no draft model, no GPU: those that the last try leaves open."""

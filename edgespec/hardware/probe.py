@@ -1,12 +1,14 @@
 """This machine as a report: every reader asked once. Loads llama.cpp, about 0.05 s."""
 
+import math
+
 from edgespec.engine import binding
 from edgespec.engine.devices import devices
 from edgespec.engine.threads import cores, read_text
 from edgespec.hardware.cpu import read_cpu
 from edgespec.hardware.gpu import read_devices
 from edgespec.hardware.memory import linux_memory, read_memory
-from edgespec.hardware.types import HardwareReport, Unknown
+from edgespec.hardware.types import HardwareReport, Memory, Unknown
 
 
 def probe() -> HardwareReport:
@@ -15,10 +17,22 @@ def probe() -> HardwareReport:
     return HardwareReport(
         name="this machine",
         cpu=read_cpu(read_text, cores(), _system_line),
-        memory=read_memory(read_text, _whole, _address_limit()),
+        memory=memory(),
         devices=() if isinstance(found, Unknown) else found,
         notes=(f"devices are not known: {found.reason}",) if isinstance(found, Unknown) else (),
     )
+
+
+def memory() -> Memory:
+    """The machine's own memory alone: loads nothing."""
+    return read_memory(read_text, _whole, _address_limit())
+
+
+def room_bytes(most: int | None = None) -> float:
+    """Memory that can be taken now, all limits and `most` included; infinite where unknown."""
+    available = memory().available_bytes
+    known = available if isinstance(available, int) else math.inf
+    return known if most is None else min(known, most)
 
 
 def _system_line() -> str:
@@ -27,12 +41,12 @@ def _system_line() -> str:
 
 
 def _whole() -> tuple[int, int]:
-    if (found := linux_memory(read_text)) is not None:
-        return found
+    if (told := linux_memory(read_text)) is not None:
+        return told
     import psutil  # 25 ms
 
-    memory = psutil.virtual_memory()
-    return int(memory.total), int(memory.available)
+    found = psutil.virtual_memory()
+    return int(found.total), int(found.available)
 
 
 def _address_limit() -> int:

@@ -11,6 +11,9 @@ from click.testing import CliRunner, Result
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import cli
 from edgespec.errors import ModelFileError
+from edgespec.hardware.types import Memory
+from edgespec.models.catalogue import load_catalogue
+from edgespec.store import list_installed
 from tests import tinygguf
 from tests.scripted import ScriptedLM
 
@@ -76,6 +79,21 @@ def test_largest_installed_model_is_used_without_a_target(install: Install) -> N
 
     assert asked["target"] == "big"
     assert result.stderr == "using big; --target MODEL chooses another\n"
+
+
+def test_largest_model_is_the_largest_that_memory_and_its_limits_hold(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("small")
+    install("big")
+    sizes = sorted(found.size_bytes for found in list_installed(load_catalogue()))
+    within = Memory(1 << 40, round(sizes[0] * 1.2), "control group (memory.max)")
+    monkeypatch.setattr("edgespec.hardware.probe.memory", lambda: within)
+
+    _, asked, _ = run()
+
+    assert sizes[0] * 1.2 < sizes[1]
+    assert asked["target"] == "small"
 
 
 def test_last_used_model_is_used_without_a_target(install: Install) -> None:
