@@ -169,3 +169,18 @@ def test_lighter_choices_add_up(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     assert sizes == [2048, 1024, 512]
     assert shelf.lighter() == {}
+
+
+def test_plan_keeps_to_what_the_flags_say_and_loads_nothing(tmp_path: Path) -> None:
+    def load(target: object, **given: Any) -> ScriptedLM:
+        raise AssertionError("a plan loads nothing")
+
+    path = tmp_path / "m.gguf"
+    tinygguf.write_llama(path)
+    shelf = shelf_of(path, load, memory="4G", ctx=256, target=str(path))
+
+    as_begun, larger = shelf.plan(ModelChange()), shelf.plan(ModelChange(n_ctx=512))
+
+    assert (as_begun.target.n_ctx, larger.target.n_ctx) == (256, 512)
+    assert as_begun.rooms[0].free_bytes == 4 * 2**30
+    assert shelf.wanted == ModelChange(str(path), "off", 256)
