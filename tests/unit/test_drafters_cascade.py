@@ -63,7 +63,7 @@ def walk(drafter: ModelDrafter, shaping: Sampling, *, k: int = 6) -> tuple[list[
         drafts.append(drafter.draft(tokens_of(*context), k, sampler))
         kept = int(rng.integers(0, len(drafts[-1]) + 1))
         context += [*drafts[-1].tokens[:kept], int(rng.integers(0, EOG))]
-    return drafts, sampler._draft.random()
+    return drafts, next(sampler._draft)
 
 
 def same(one: Draft, other: Draft) -> bool:
