@@ -53,6 +53,7 @@ def test_hub_cache_follows_hugging_faces_variables_in_their_order(
         monkeypatch.delenv(name, raising=False)
     for name in given:
         monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
 
     assert paths.hub_cache() == tmp_path / expected
