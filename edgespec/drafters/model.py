@@ -83,7 +83,7 @@ class ModelDrafter:
         Fewer when an end of generation was drawn (it is kept), or a decode failed; none while the
         model still reads the context.
         """
-        return self.draft_while(context, k, sampler, _ON)
+        return self.draft_while(context, k, sampler, STRAIGHT_ON)
 
     def bucket_of(self, confidence: float) -> int:
         """The bucket of a token that is drawn with this confidence."""
@@ -209,7 +209,8 @@ class _On:
         return n_drawn
 
 
-_ON = _On()
+STRAIGHT_ON = _On()
+"""For a draft of a length that is set: asks for every token, and keeps it."""
 
 
 def top_probability(row: Row, q: Dist, constraint: Constraint | None = None) -> float:

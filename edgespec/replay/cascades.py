@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from edgespec.control.acceptance import Usual
 from edgespec.control.costs import Measured
+from edgespec.drafters.model import STRAIGHT_ON
 from edgespec.drafters.suffix import SuffixDrafter
-from edgespec.replay.asked import CASCADE, MODEL, ON, RETRIEVAL, TracedPaid, WithGuesses
+from edgespec.replay.asked import CASCADE, TracedPaid
+from edgespec.replay.passes import MODEL, RETRIEVAL, WithGuesses
 from edgespec.replay.trace import Trace
 
 LENGTHS = (2, 4, 8, 16)
@@ -71,7 +73,7 @@ class _Walk:
                 at += min(said.accepted, length) + 1
                 continue
             k = min(length, trace.n_tokens - 1 - at)
-            at += self._model.drafted(trace.prompt_tokens + at, k, ON).accepted + 1
+            at += self._model.drafted(trace.prompt_tokens + at, k, STRAIGHT_ON).accepted + 1
             drafted += k
         return drafted
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from edgespec.control.costs import LONGEST, Measured
 from edgespec.drafters.model import bucket_of
-from edgespec.replay.asked import drafts_s
 from edgespec.replay.oracle import runs_of
+from edgespec.replay.passes import drafts_s
 from edgespec.replay.trace import Trace
 
 Odds = Mapping[str, Mapping[int, float]]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from edgespec.control.costs import LONGEST, Measured
-from edgespec.replay.asked import drafts_s
+from edgespec.replay.passes import drafts_s
 from edgespec.replay.trace import PaidTrace, Trace
 
 

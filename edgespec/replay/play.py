@@ -9,8 +9,9 @@ from edgespec.control.costs import LONGEST, Measured
 from edgespec.core import Choice, Controller, Draft, Sampler, Tokens
 from edgespec.drafters import find
 from edgespec.drafters.arms import Bucket, Heard
+from edgespec.drafters.model import STRAIGHT_ON
 from edgespec.events import Step
-from edgespec.replay.asked import ON, TracedPaid
+from edgespec.replay.asked import TracedPaid
 from edgespec.replay.branching import TracedTree, TracedWindow
 from edgespec.replay.trace import Proposal, Trace
 
@@ -133,7 +134,7 @@ def _step(
             arm.n_read += n
         elif choice.k:
             k = min(choice.k, budget)
-            drawn = arm.drafted(at, k, choice.steering or ON)
+            drawn = arm.drafted(at, k, choice.steering or STRAIGHT_ON)
             drafted, accepted = drawn.drafted, drawn.accepted
             draft_s = drawn.draft_s + unread * costs.read_s
             arm.n_read = at + min(accepted, max(drafted - 1, 0))

@@ -12,7 +12,8 @@ from edgespec.core import Choice, Draft, Sampler, Steering, Tokens
 from edgespec.costs import PassCosts
 from edgespec.drafters.arms import Bucket, Heard, Offer, Rates
 from edgespec.events import Step
-from edgespec.replay.asked import OneByOne, TracedPaid
+from edgespec.replay.asked import TracedPaid
+from edgespec.replay.passes import OneByOne
 from edgespec.replay.trace import PaidTrace, Trace
 
 _ROWS = (1, 8, 9, 16, 17, 32, 33, 64)

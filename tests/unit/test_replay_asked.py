@@ -10,8 +10,10 @@ from edgespec.control.costs import Measured
 from edgespec.core import Dist
 from edgespec.costs import PassCosts
 from edgespec.drafters import DrafterInputs
-from edgespec.replay.asked import CASCADE, MODEL, ON, TracedPaid, drafts_s
+from edgespec.drafters.model import STRAIGHT_ON
+from edgespec.replay.asked import CASCADE, TracedPaid
 from edgespec.replay.backing import Copies, Said
+from edgespec.replay.passes import MODEL, drafts_s
 from edgespec.replay.play import play
 from edgespec.replay.policies import auto, static
 from edgespec.replay.trace import Backing, PaidTrace, Proposal, Trace
@@ -40,13 +42,13 @@ def arms(trace: Trace) -> tuple[TracedPaid, TracedPaid]:
 def test_a_model_alone_takes_a_pass_for_each_token() -> None:
     alone, _ = arms(made(guessed=True))
 
-    assert alone.drafted(8, 6, ON) == (6, 6, 6, pytest.approx(3.0))
+    assert alone.drafted(8, 6, STRAIGHT_ON) == (6, 6, 6, pytest.approx(3.0))
 
 
 def test_guesses_that_are_right_spare_passes() -> None:
     _, cascade = arms(made(guessed=True))
 
-    drawn = cascade.drafted(8, 6, ON)
+    drawn = cascade.drafted(8, 6, STRAIGHT_ON)
 
     assert drawn[:3] == (6, 6, 6)
     assert drawn.draft_s == pytest.approx(0.5 * 1.1, rel=0.05)
@@ -55,14 +57,14 @@ def test_guesses_that_are_right_spare_passes() -> None:
 def test_guesses_that_are_wrong_spare_none() -> None:
     _, cascade = arms(made(guessed=False))
 
-    assert cascade.drafted(8, 6, ON).draft_s >= 6 * 0.5
+    assert cascade.drafted(8, 6, STRAIGHT_ON).draft_s >= 6 * 0.5
 
 
 def test_nothing_is_guessed_behind_a_refused_token() -> None:
     accepted = [False] + [True] * (N - 1)
     _, cascade = arms(made(guessed=True, accepted=accepted))
 
-    drawn = cascade.drafted(8, 6, ON)
+    drawn = cascade.drafted(8, 6, STRAIGHT_ON)
 
     assert drawn[:3] == (6, 0, 6)
     assert drawn.draft_s >= 5 * 0.5
@@ -75,7 +77,7 @@ def test_a_copy_that_is_drawn_and_refused_has_spared_the_next_pass() -> None:
         arms(made(guessed=True, accepted=accepted, backing=found))[1] for found in (None, backing)
     )
 
-    assert known.drafted(8, 6, ON).draft_s < unknown.drafted(8, 6, ON).draft_s
+    assert known.drafted(8, 6, STRAIGHT_ON).draft_s < unknown.drafted(8, 6, STRAIGHT_ON).draft_s
 
 
 def test_nobody_drafts_by_less_than_who_knows_the_guesses() -> None:
@@ -84,7 +86,7 @@ def test_nobody_drafts_by_less_than_who_knows_the_guesses() -> None:
 
     for at in range(N - 16):
         for k in (1, 4, 16):
-            took = arms(trace)[1].drafted(8 + at, k, ON)
+            took = arms(trace)[1].drafted(8 + at, k, STRAIGHT_ON)
             assert took.accepted < k or took.draft_s >= least[at][k] - 1e-9
 
 

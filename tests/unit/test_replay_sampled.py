@@ -12,9 +12,9 @@ from statistics import geometric_mean
 import pytest
 
 from edgespec.control.costs import Measured
-from edgespec.replay.asked import RETRIEVAL
 from edgespec.replay.curves import AMX, AVX2, CUDA
 from edgespec.replay.oracle import best_s
+from edgespec.replay.passes import RETRIEVAL
 from edgespec.replay.play import play, total_s
 from edgespec.replay.policies import auto
 from edgespec.replay.table import AUTO, Result, compare

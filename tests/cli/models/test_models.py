@@ -9,22 +9,6 @@ from edgespec import paths
 from edgespec.sizes import gigabytes
 from tests.cli.model_world import FILE, REPO, catalogue, in_cache, put, run
 from tests.hub import COMMIT
-from tests.tinygguf import write_llama
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(folder))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = write_llama(tmp_path_factory.mktemp("model") / "m.gguf", n_vocab_extra=20_000)
-    return path.read_bytes()
 
 
 def test_rm_shows_what_it_frees_and_then_deletes(edgespec_home: Path, model: bytes) -> None:

@@ -1,9 +1,6 @@
 """A conversation and its history: what is kept when, and what comes back."""
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from edgespec.api.types import Options
 from edgespec.chat.controller import ChatController
@@ -14,24 +11,6 @@ from edgespec.history.store import HistoryStore
 from tests.chats import saved, turn
 from tests.scripted import ScriptedLM
 from tests.unit.kept_chats import PATIENCE_S, Start, followed
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "history.db"
-
-
-@pytest.fixture
-def opened(path: Path) -> Iterator[list[ChatController]]:
-    chats: list[ChatController] = []
-    yield chats
-    for chat in chats:
-        chat.close()
-
-
-@pytest.fixture
-def start(path: Path, opened: list[ChatController]) -> Start:
-    return Start(path, opened)
 
 
 def test_chat_comes_back_with_branches_settings_and_system_prompt(start: Start) -> None:

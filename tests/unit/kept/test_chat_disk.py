@@ -1,7 +1,6 @@
 """When a chat is on disk: before, during and after each answer."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,24 +11,6 @@ from edgespec.history.keeper import Keeper
 from edgespec.history.library import Library
 from tests.scripted import Script, ScriptedLM
 from tests.unit.kept_chats import PATIENCE_S, Start, followed
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "history.db"
-
-
-@pytest.fixture
-def opened(path: Path) -> Iterator[list[ChatController]]:
-    chats: list[ChatController] = []
-    yield chats
-    for chat in chats:
-        chat.close()
-
-
-@pytest.fixture
-def start(path: Path, opened: list[ChatController]) -> Start:
-    return Start(path, opened)
 
 
 def test_prompt_is_on_disk_before_the_model_is_asked(start: Start, path: Path) -> None:

@@ -1,6 +1,5 @@
 """Titles, deletion, search, export and privacy of kept chats."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,24 +8,6 @@ from edgespec.chat.controller import ChatController
 from edgespec.errors import HistoryError
 from edgespec.history.exchange import from_json
 from tests.unit.kept_chats import PATIENCE_S, Start, followed
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "history.db"
-
-
-@pytest.fixture
-def opened(path: Path) -> Iterator[list[ChatController]]:
-    chats: list[ChatController] = []
-    yield chats
-    for chat in chats:
-        chat.close()
-
-
-@pytest.fixture
-def start(path: Path, opened: list[ChatController]) -> Start:
-    return Start(path, opened)
 
 
 def test_private_chat_leaves_nothing_and_can_be_saved_after_all(start: Start) -> None:
