@@ -2,7 +2,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
 from edgespec.cli.doors import Doors
@@ -12,14 +11,6 @@ from tests import tinygguf
 from tests.scripted import Script, ScriptedLM
 
 Run = Callable[..., Result]
-
-
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    """A file to name; the scripted model does not read it."""
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
 
 
 def run(*arguments: str, lm: ScriptedLM, stdin: str | None = None) -> Result:

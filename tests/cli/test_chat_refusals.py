@@ -11,14 +11,6 @@ from tests import tinygguf
 from tests.scripted import ScriptedLM
 
 
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    """A file to name; the scripted model does not read it."""
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
-
-
 def run(*arguments: str, lm: ScriptedLM, stdin: str | None = None) -> Result:
     doors = Doors(load=lambda *_, **__: lm)
     return CliRunner().invoke(cli, list(arguments), obj=doors, input=stdin)

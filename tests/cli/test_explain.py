@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -34,13 +33,6 @@ TOLD = Explanation(
     bound=Bound(0.02, 0.16, -0.1),
     reasons={"plain": 4, "gain": 1},
 )
-
-
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
 
 
 def run(*arguments: str, told: Explanation | None = TOLD) -> Result:

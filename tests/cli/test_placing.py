@@ -1,7 +1,5 @@
 """Flags that say where models go, and what `edgespec.load` hears of them."""
 
-from pathlib import Path
-
 import click
 import pytest
 from click.testing import CliRunner
@@ -11,13 +9,6 @@ from edgespec.cli.main import cli
 from edgespec.cli.placing import PLACING, size_bytes
 from edgespec.errors import UsageError
 from tests.scripted import ScriptedLM
-
-
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
 
 
 def asked_of_load(gguf: str, *flags: str) -> dict[str, object]:

@@ -9,13 +9,6 @@ from edgespec.history.library import Library
 from tests.cli.processes import COMMAND, HOSTILE, environment
 
 
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
-
-
 def test_closed_pipe_ends_quietly(gguf: str) -> None:
     text = "word\n" * 20_000
     shell = f"{' '.join(COMMAND)} -m {gguf} -p Hi </dev/null | head -1; echo ${{PIPESTATUS[0]}}"

@@ -12,13 +12,6 @@ from edgespec.history.store import HistoryStore
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 
 
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
-
-
 def talk(gguf: str, typed: str, lm: ScriptedLM, *flags: str) -> Result:
     doors = Doors(load=lambda *_, **__: lm)
     return CliRunner().invoke(cli, ["--plain", "-m", gguf, *flags], obj=doors, input=typed)

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -16,13 +15,6 @@ from edgespec.history.library import Library, history_path
 from tests.cli.processes import COMMAND, Shown, environment, in_terminal
 
 HOLD_AFTER_A_WORD = {"SCRIPT_TEXT": "one two three four five six seven", "SCRIPT_HOLD_AT": "3"}
-
-
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
 
 
 @contextmanager

@@ -1,19 +1,9 @@
 """What a terminal of a real process shows."""
 
 import re
-from pathlib import Path
-
-import pytest
 
 from edgespec.history.library import Library
 from tests.cli.processes import HOSTILE, in_terminal
-
-
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
 
 
 def test_last_line_of_a_chat_says_how_to_go_on_with_it(gguf: str) -> None:

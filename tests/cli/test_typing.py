@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +14,6 @@ from edgespec.history.library import Library, history_path
 from tests.cli.processes import COMMAND, Shown, environment
 
 HELD = {"SCRIPT_TEXT": "one two three four five six seven", "SCRIPT_HOLD_AT": "3"}
-
-
-@pytest.fixture
-def gguf(tmp_path: Path) -> str:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    return str(path)
 
 
 @contextmanager
