@@ -79,7 +79,7 @@ class Retriever:
 
     def retrieve(self, context: npt.NDArray[np.int32]) -> Retrieved:
         """What followed the longest suffix of `context` known here."""
-        end = (context[-DEPTH:].astype(np.uint32) + 1).astype(">u4").tobytes()
+        end = (context[-DEPTH:] + 1).astype(">u4").tobytes()
         for one in self._searched:
             advanced = len(context) - one.n_context
             likely = one.length + advanced if one.length and 0 <= advanced <= DEPTH else 0

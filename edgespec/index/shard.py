@@ -14,6 +14,8 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import isqrt
 from pathlib import Path
 from typing import Any, Self
 
@@ -161,7 +163,7 @@ class Shard:
             if (slot := self._first(context, high)) is not None:
                 first, low = slot, high
         while low + 1 < high:
-            middle = (low + high) // 2
+            middle = max(low + 1, isqrt(low * high))  # short matches are the common ones
             if (slot := self._first(context, middle)) is None:
                 high = middle
             else:
@@ -188,7 +190,10 @@ class Shard:
             return 0, self._n
         first, second, third = _THREE.unpack_from(pattern)
         key = first << (2 * BITS) | second << BITS | third
-        low, high = bisect_left(self._signposts, key), bisect_right(self._signposts, key)
+        posts = self._signposts
+        low = high = bisect_left(posts, key)
+        if low < len(posts) and posts[low] == key:
+            high = bisect_right(posts, key, low)
         return max(0, low - 1) * _STRIDE, min(high * _STRIDE, self._n)
 
     def _at(self, slot: int, n_bytes: int) -> bytes:
@@ -218,9 +223,9 @@ class Shard:
     def read(self, start: int, k: int) -> tuple[int, ...]:
         """k tokens from `start` on: stored ids, `SEPARATOR` where a document ended, and behind it
         nothing to rely on."""
-        n = max(0, min(k, self._n - start))
-        at = HEADER + _WIDTH * start
-        found = struct.unpack(f">{n}I", self._map[at : at + _WIDTH * n])
+        start = min(start, self._n)
+        n = min(k, self._n - start)
+        found: tuple[int, ...] = _numbers(n).unpack_from(self._map, HEADER + _WIDTH * start)
         return found if n == k else (*found, *(SEPARATOR,) * (k - n))
 
     @property
@@ -243,6 +248,12 @@ class Shard:
         """Free the map; idempotent."""
         del self._slots, self._suffixes, self._tokens, self._signposts
         self._map.close()
+
+
+@cache
+def _numbers(n: int) -> struct.Struct:
+    """That many tokens."""
+    return struct.Struct(f">{n}I")
 
 
 def _last(context: bytes, length: int) -> bytes:
