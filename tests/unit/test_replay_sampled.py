@@ -22,7 +22,12 @@ from edgespec.replay.trace import read
 
 FOLDER = Path(__file__).parents[1] / "data" / "traces"
 TRACES = read(FOLDER / "qwen-sampled.json.gz").traces
-EVERY = [trace for file in sorted(FOLDER.glob("*.json.gz")) for trace in read(file).traces]
+EVERY = [
+    trace
+    for file in sorted(FOLDER.glob("*.json.gz"))
+    for trace in read(file).traces
+    if trace.paid  # the pair's: others were recorded for trees and windows
+]
 TEMPERATURES = (0.0, 0.7, 1.0)
 MEASURED = {"AVX2": AVX2, "AMX": AMX}
 CURVES: dict[str, Measured] = {**MEASURED, "CUDA": CUDA}
