@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -34,6 +35,15 @@ QUIT_AGAIN_S = 2.0
 UNDO_S = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A message that is being written anew."""
+
+    turn: "Turn"
+    before: str
+    """What was in the prompt, not sent."""
+
+
 class ChatActions(Screen[None]):
     """The actions; the parts they act on are the chat screen's."""
 
@@ -43,8 +53,7 @@ class ChatActions(Screen[None]):
     log_view: ChatLog
     feed: "Feed"
     prompt: Prompt
-    editing: "Turn | None" = None
-    """The turn whose message is being written anew."""
+    editing: Edit | None = None
     shows_tokens = False
     is_planning = False
     """What the chat begins with is being planned."""
@@ -91,7 +100,9 @@ class ChatActions(Screen[None]):
         An answer that does not stop is left behind by a second press, some seconds later.
         """
         if self.editing is not None:
-            self.editing, self.prompt.text = None, ""
+            before, self.editing = self.editing.before, None
+            self.prompt.clear()  # an edit: Ctrl+Z brings it back
+            self.prompt.insert(before)
         elif waiting := self.chat.withdraw():
             await self.show_turns()
             self.give_back(waiting)
@@ -131,6 +142,14 @@ class ChatActions(Screen[None]):
     def action_suspend(self) -> None:
         """To the shell, until fg."""
         self.app.action_suspend_process()
+
+    def edit(self, turn: "Turn") -> None:
+        """Write a turn's message anew; what was being written comes back afterwards."""
+        before = self.editing.before if self.editing is not None else self.prompt.text
+        self.editing = Edit(turn, before)
+        self.prompt.put(turn.prompt)
+        self.prompt.focus()
+        self.refresh_chrome()
 
     def give_back(self, text: str) -> None:
         """Put a text back into the prompt, never over what is being written."""
@@ -336,14 +355,13 @@ class ChatActions(Screen[None]):
             case "why":
                 self.action_why()
             case "edit" if is_done:
-                self.editing = turn
-                self.prompt.put(turn.prompt)
-                self.prompt.focus()
-                self.refresh_chrome()
+                self.edit(turn)
             case "regenerate" if is_done:
-                if self.chat.regenerate(turn) is None:
+                again = self.chat.regenerate(turn)
+                if again is None:
                     self.notify("an answer is under way: Esc stops it", timeout=3)
                 await self.show_turns()
+                self._select(again or turn)
             case "branch_back" | "branch_on" if is_done:
                 other = self.chat.branches.step(turn, 1 if what == "branch_on" else -1)
                 await self.show_turns()
@@ -354,10 +372,15 @@ class ChatActions(Screen[None]):
                 self.notify("deleted; u or /undo brings it back", timeout=UNDO_S)
                 self._select(self.chat.turns[-1] if self.chat.turns else None)
             case "undo":
-                self._select(self.chat.branches.undo())
+                back = self.chat.branches.undo()
                 await self.show_turns()
+                self._select(back or turn)
             case _:
                 self.notify("not while it is being answered", timeout=2)
+
+    def action_newest_turn(self) -> None:
+        """From the prompt to the turn that was answered last."""
+        self._select(self.chat.turns[-1] if self.chat.turns else None)
 
     def action_token(self, by: int) -> None:
         """In the token view: say where the next token of the selected turn came from."""

@@ -15,6 +15,7 @@ from .glyphs import Glyphs
 
 if TYPE_CHECKING:
     from edgespec.chat.controller import Turn
+    from edgespec.events import TokenText
 
     from .turn import TurnView
 
@@ -39,6 +40,8 @@ class ChatLog(VerticalScroll):
         self._glyphs = glyphs
         self._earlier: list[Turn] = []
         """Turns without a view, oldest first."""
+        self._tokens: dict[Turn, list[TokenText]] = {}
+        """Of the answers that were shown last: a branch that comes back still knows its own."""
         self._more = Static(markup=False, classes="notice", id="earlier")
         self._is_growing_up = False
         self.decorate: Callable[[TurnView], None] = lambda view: None
@@ -138,6 +141,9 @@ class ChatLog(VerticalScroll):
         from .turn import TurnView  # late: a new chat's first paint shows none
 
         view = TurnView(turn, self._glyphs)
+        view.tokens = self._tokens.setdefault(turn, view.tokens)
+        for old in [*self._tokens][:-MAX_TURNS]:
+            del self._tokens[old]
         self.decorate(view)
         return view
 

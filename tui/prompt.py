@@ -89,6 +89,8 @@ class Prompt(TextArea):
             await self.run_action("screen.suspend")
         elif event.key == "tab" and (entries := self.completions()):
             self.put(f"/{entries[0].name} ")
+        elif event.key == "tab":
+            await self.run_action("screen.newest_turn")
         else:
             return
         event.stop()

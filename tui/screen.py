@@ -255,6 +255,10 @@ class ChatScreen(ChatActions):
         for view in log.views:
             self.decorate(view)
             view.refresh_end()
+        if self.editing is not None and self.editing.turn not in self.chat.turns:
+            if self.editing.before:  # another chat is shown: there is nothing to edit
+                self.prompt.remember(self.editing.before)
+            self.editing = None
         self.wake()
 
     def decorate(self, view: "TurnView") -> None:
@@ -297,9 +301,10 @@ class ChatScreen(ChatActions):
             await self._send(parsed.text)
 
     async def _send(self, text: str) -> None:
-        turn, self.editing = self.editing, None
-        if turn is not None:
-            self.chat.edit(turn, text)
+        edited, self.editing = self.editing, None
+        if edited is not None:
+            self.chat.edit(edited.turn, text)
+            self.give_back(edited.before)
         else:
             self.chat.send(text)
         await self.show_turns()
@@ -329,9 +334,8 @@ class ChatScreen(ChatActions):
             case "quit":
                 self.action_leave()
             case "edit":
-                self.editing = outcome.turn
-                self.prompt.put(outcome.payload)
-                self.prompt.focus()
+                assert outcome.turn is not None
+                self.edit(outcome.turn)
             case "opened":
                 await self.log_view.show(self.chat.turns)
                 await self.show_turns()

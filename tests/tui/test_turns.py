@@ -197,3 +197,118 @@ def test_token_keys_say_what_is_missing() -> None:
             await stage.until_shown("F6 shows the tokens first")
 
     played(scenario)
+
+
+async def after_two(stage: Stage) -> None:
+    """Have two messages answered."""
+    for message in ("one", "two"):
+        await stage.say(message)
+        await stage.until_ended()
+
+
+def test_tab_goes_to_the_newest_turn_and_back() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await after_two(stage)
+            await stage.pilot.press("tab")
+            first = stage.app.focused
+            await stage.pilot.press("tab")
+
+            assert first is stage.views[-1]
+            assert stage.app.focused is stage.prompt
+
+    played(scenario)
+
+
+def test_turn_that_is_answered_again_stays_selected() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["First.", "Second."])) as stage:
+            await selected(stage)
+            await stage.pilot.press("r")
+            await stage.until_shown("branch 2/2 [ ]")
+            await stage.until_ended()
+            await stage.pilot.press("left_square_bracket")
+            await stage.until_shown("branch 1/2 [ ]")
+
+            assert "First." in stage.text()
+            assert stage.app.focused is stage.views[0]
+
+    played(scenario)
+
+
+def test_turn_that_is_brought_back_is_selected() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await after_two(stage)
+            await stage.pilot.press("tab", "k", "d")
+            await stage.until(lambda: len(stage.views) == 1)
+            await stage.pilot.press("u")
+            await stage.until(lambda: len(stage.views) == 2)
+            await stage.pilot.pause()
+
+            assert stage.app.focused is stage.views[0]
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("end", ["escape", "enter"])
+def test_edit_gives_back_what_was_being_written_before(end: str) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await selected(stage)
+            stage.prompt.put("half a thought")
+            await stage.pilot.press("e")
+            during = stage.prompt.text
+            await stage.pilot.press(end)
+            await stage.until(lambda: stage.prompt.text != during)
+
+            assert during == "go"
+            assert stage.prompt.text == "half a thought"
+
+    played(scenario)
+
+
+def test_edit_that_is_given_up_comes_back_with_undo() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await selected(stage)
+            await stage.pilot.press("e", "!", "escape", "ctrl+z")
+
+            assert stage.prompt.text == "go!"
+
+    played(scenario)
+
+
+def test_new_chat_ends_an_edit_and_keeps_its_words() -> None:
+    model = ScriptedLM()
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await after_two(stage)
+            await stage.pilot.press("tab", "e", "ctrl+n")
+            await stage.until(lambda: not stage.views)
+            title = stage.prompt.border_title
+            await stage.pilot.press("enter")
+            await stage.until(lambda: bool(stage.views))
+            await stage.until_ended()
+
+            assert not title
+            assert [turn.prompt for turn in stage.chat.turns] == ["two"]
+
+    played(scenario)
+
+    assert [m["content"] for m in model.requests[2].messages] == ["two"]
+
+
+def test_tokens_of_another_branch_are_still_known() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["one two three four", "five six"])) as stage:
+            await selected(stage)
+            await stage.pilot.press("r")
+            await stage.until_shown("branch 2/2 [ ]")
+            await stage.until_ended()
+            await stage.pilot.press("left_square_bracket", "f6")
+
+            await stage.until_shown("accepted draft")
+
+    played(scenario)
