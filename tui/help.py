@@ -15,7 +15,7 @@ from .dialog import Dialog
 from .keys import KEYS, Where
 from .pages import Page
 
-KEY_WIDTH = 27
+MAX_NAME = 26
 _TITLES: dict[Where, str] = {
     "prompt": "Writing",
     "chat": "Everywhere",
@@ -31,7 +31,8 @@ _BEFORE: tuple[Where, ...] = ("prompt", "chat", "turn")
 """Before the commands; the keys of other screens after them."""
 MEANINGS = (
     ("draft ON/OFF/NONE", "is a drafter at work; NONE: none is loaded"),
-    ("resting", "nothing was worth a draft lately: plain steps"),
+    ("AUTO-PAUSED", "nothing was worth a draft lately; F5 forces one"),
+    ("WARMING", "the plain speed is not measured yet, so there is no ratio"),
     ("forced", "a draft at every step, also where it does not pay (F5)"),
     ("accept", "proposed tokens that the model agreed with"),
     ("by place", "the same for a draft's 1st, 2nd, ... token"),
@@ -57,8 +58,10 @@ def _keys(where: Where) -> list[Block]:
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[Block]:
-    rest = " " * (KEY_WIDTH + 1)
-    table = [Text(what, Margin(f"{name:<{KEY_WIDTH}} ", rest, "bold")) for name, what in rows]
+    width = min(MAX_NAME, max(len(name) for name, _ in rows))
+    table = [
+        Text(what, Margin(f"{name:<{width}}  ", " " * (width + 2), "bold")) for name, what in rows
+    ]
     return [Text(Content.styled(title, "bold $text-primary")), *table, Blank()]
 
 
