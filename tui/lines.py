@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 8
 MAX_PIECE = 14
+MAX_PLACES = 6
 NARROW = 72
 """Columns below which the draft model's name is left out."""
+PAUSED = "no draft pays now"
+WARMING = "WARMING: measuring plain"
 
 
 def spread(width: int, left: Content, right: Content | str = "", ellipsis: str = "") -> Content:
@@ -101,9 +104,10 @@ def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
     )
 
 
-def draft_words(chat: ChatController, *, is_resting: bool = False) -> Content:
-    """`draft ON model`, or OFF or NONE with who or what wants it; nothing while it is not known.
+def draft_words(chat: ChatController, *, is_resting: bool = False, drafted: int = 0) -> Content:
+    """`draft ON model k 4`, AUTO-PAUSED, or OFF or NONE with who or what wants it.
 
+    Nothing while it is not known. `drafted`: the last draft's length, 0 where it stands elsewhere.
     The reason why another drafter than the one hoped for is ON is told once, by a notice: here
     it would take the last round's place.
     """
@@ -111,27 +115,44 @@ def draft_words(chat: ChatController, *, is_resting: bool = False) -> Content:
     if chat.description is None and draft.word == "ON":
         return Content("")
     style = {"ON": "bold $text-success", "OFF": "bold $text-warning", "NONE": "bold"}[draft.word]
+    if draft.word == "ON" and is_resting and not draft.is_forced:
+        return Content.assemble("draft ", ("AUTO-PAUSED", "bold $text-warning"), f" ({PAUSED})")
     words = Content.assemble("draft ", (draft.word, style))
     if draft.word == "ON":
-        how = " (resting)" if is_resting else ""
-        return Content.assemble(words, f" {draft.name}{' (forced)' if draft.is_forced else how}")
+        how = f" {draft.name}{' (forced)' if draft.is_forced else ''}"
+        return Content.assemble(words, how, f" k {drafted}" if drafted else "")
     why = clean(draft.note) or ("you" if draft.word == "OFF" else "")
     return Content.assemble(words, f" ({why})") if why else words
 
 
-def last_round(turn: Turn, glyphs: Glyphs) -> Content:
-    """`✓the ✓target ✗it→them`: what was drafted, and what the target said instead."""
+def last_round(turn: Turn, glyphs: Glyphs, room: int | None = None) -> Content:
+    """`✓the ✓target ✗it→them`: what was drafted, and what the target said instead or after it.
+
+    Where `room` cells are too few, an ellipsis stands for the first ones: the end tells more.
+    """
+    parts = _round_parts(turn, glyphs)
+    words = Content(" ").join(parts)
+    while room is not None and words.cell_length > room and len(parts) > 1:
+        parts = parts[1:]
+        words = Content(" ").join([Content(glyphs.ellipsis), *parts])
+    return words
+
+
+def _round_parts(turn: Turn, glyphs: Glyphs) -> list[Content]:
     if turn.last_round is None:
-        return Content("")
+        return []
     step, pieces = turn.last_round.step, turn.last_round.pieces
-    words: list[str | tuple[str, str]] = []
-    for piece in pieces[: step.accepted]:
-        words += [(f"{glyphs.accepted}{_piece(piece, glyphs)}", "underline"), " "]
+    parts = [
+        Content.styled(f"{glyphs.accepted}{_piece(piece, glyphs)}", "underline")
+        for piece in pieces[: step.accepted]
+    ]
+    own = (f"{glyphs.to}{_piece(turn.own_text, glyphs)}", "bold")
     if step.accepted < len(pieces):
-        refused = _piece(pieces[step.accepted], glyphs)
-        words.append((f"{glyphs.rejected}{refused}", "$text-warning"))
-        words.append((f"{glyphs.to}{_piece(turn.own_text, glyphs)}", "bold"))
-    return Content.assemble(*words)
+        refused = f"{glyphs.rejected}{_piece(pieces[step.accepted], glyphs)}"
+        parts.append(Content.assemble((refused, "$text-warning"), own))
+    elif step.sources[-1:] == ("bonus",):
+        parts.append(Content.assemble(own))
+    return parts
 
 
 def _piece(text: str, glyphs: Glyphs) -> str:
@@ -142,21 +163,22 @@ def _piece(text: str, glyphs: Glyphs) -> str:
     return shown if len(shown) <= MAX_PIECE else shown[:MAX_PIECE] + glyphs.ellipsis
 
 
-def acceptance(stats: Stats, *, with_places: bool) -> Content:
-    """`accept 61% (132/216)  by place 86 71 52 35`."""
+def acceptance(stats: Stats) -> str:
+    """`accept 61% (132/216)`; empty without drafts."""
     if stats.acceptance_rate is None:
-        return Content("")
-    words = (
-        f"accept {stats.acceptance_rate:.0%} ({stats.accepted}/{stats.accepted + stats.rejected})"
-    )
-    if with_places:
-        places = " ".join(f"{p * 100:.0f}" for p in stats.acceptance_per_position[:6])
-        words += f"  by place {places}"
-    return Content(words)
+        return ""
+    judged = stats.accepted + stats.rejected
+    return f"accept {stats.acceptance_rate:.0%} ({stats.accepted}/{judged})"
+
+
+def by_place(stats: Stats) -> str:
+    """`by place 86 71 52 35`, in percent; empty without drafts."""
+    places = stats.acceptance_per_position[:MAX_PLACES]
+    return "by place " + " ".join(f"{p * 100:.0f}" for p in places) if places else ""
 
 
 def speed(stats: Stats, glyphs: Glyphs) -> Content:
-    """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio without drafts, a word while none is measured."""
+    """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio without drafts, WARMING until one is measured."""
     if stats.decode_tokens_per_s is None:
         return Content("")
     words = Content.styled(f"{stats.decode_tokens_per_s:.1f} tok/s", "bold")
@@ -164,8 +186,19 @@ def speed(stats: Stats, glyphs: Glyphs) -> Content:
         against = f"plain {stats.plain_tokens_per_s:.1f} = {times:.2f}{glyphs.times}"
         return Content.assemble(words, f"  {against}")
     if stats.rounds and stats.plain_tokens_per_s is None:
-        return Content.assemble(words, f"  plain: measuring{glyphs.ellipsis}")
+        return Content.assemble(words, f"  {WARMING}{glyphs.ellipsis}")
     return words
+
+
+def times(stats: Stats) -> str:
+    """`draft 14.0 + target 67.0 + verify 0.5 ms`: of a step; empty before the first."""
+    if not stats.passes:
+        return ""
+    draft, target, verify = (
+        f"{1000 * spent_s / stats.passes:.1f}"
+        for spent_s in (stats.draft_s, stats.target_s, stats.verify_s)
+    )
+    return f"draft {draft} + target {target} + verify {verify} ms"
 
 
 def prefill(reading: Reading | None, glyphs: Glyphs, what: str = "reading prompt") -> Content:
@@ -277,5 +310,5 @@ def turn_end(
     if stats.generated_tokens:
         parts.append(f"{stats.generated_tokens} tok")
     if stats.acceptance_rate is not None:
-        parts.append(acceptance(stats, with_places=False).plain)
+        parts.append(acceptance(stats))
     return Content(f" {glyphs.dot} ".join(parts))

@@ -15,7 +15,7 @@ from .live import Live
 BAR_WIDTH = 14
 MAX_PLACES = 8
 CURVE_WIDTH = 20
-RESTING = "resting: no draft promised more than a plain step; F5 drafts at every step"
+PAUSED = "paused: no draft promised more than a plain step; F5 drafts at every step"
 
 
 class SpecPanel:
@@ -26,26 +26,38 @@ class SpecPanel:
 
     def draw(self, width: int, height: int) -> Content:
         """A column of lines."""
-        turn = next((t for t in reversed(self._chat.turns) if t.stats.passes), None)
+        chat, glyphs = self._chat, self._glyphs
+        turn = next((t for t in reversed(chat.turns) if t.stats.passes), None)
         head = Content.assemble(
             ("SPECULATIVE  ", "bold"),
-            lines.draft_words(self._chat, is_resting=self._pulse.is_resting),
+            lines.draft_words(chat, is_resting=self._pulse.is_resting),
             "\n\n",
         )
-        draft = self._chat.draft
-        is_noted = draft.word == "ON" and draft.note and not draft.is_forced
-        note = f"\n\nnote: {clean(draft.note)}" if is_noted else ""
-        if draft.word == "ON" and not draft.is_forced and self._pulse.is_resting:
-            note += f"\n\n{RESTING}"
+        if (error := chat.trouble.error) is not None:
+            what = ("ERROR: ", "bold $text-error")
+            head = Content.assemble(head, what, clean(error.message), "\n\n")
+        note = "".join(f"\n\n{told}" for told in self._notes())
         if turn is None:
             return Content.assemble(head, "no answer yet", (note, MUTED))
-        round_words = lines.last_round(turn, self._glyphs)
+        round_words = lines.last_round(turn, glyphs)
         if round_words.plain:
             head = Content.assemble(head, "last round\n", round_words, "\n\n")
-        figures = (*_places(turn.stats, self._glyphs), _figures(turn, self._glyphs))
-        curve = lines.spark(self._pulse.speeds(CURVE_WIDTH), self._glyphs)
+        figures = (*_places(turn.stats, glyphs), _figures(turn, glyphs))
+        curve = lines.spark(self._pulse.speeds(CURVE_WIDTH), glyphs)
         speeds = f"\nminute     {curve}" if curve else ""
         return Content.assemble(head, *figures, speeds, (note, MUTED))
+
+    def _notes(self) -> list[str]:
+        """Why it drafts so, and what changes it."""
+        chat, draft, told = self._chat, self._chat.draft, list[str]()
+        if draft.word == "ON" and draft.note and not draft.is_forced:
+            told.append(f"note: {clean(draft.note)}")
+        if draft.word == "ON" and not draft.is_forced and self._pulse.is_resting:
+            told.append(PAUSED)
+        if draft.word == "NONE" and chat.description is not None:
+            named = f"edgespec pair {clean(chat.description.target)}"
+            told.append(f"F5 drafts without a second model; {named} lists those that fit")
+        return told
 
 
 def _places(stats: Stats, glyphs: Glyphs) -> list[str]:
@@ -71,7 +83,7 @@ def _figures(turn: Turn, glyphs: Glyphs) -> str:
         against = f"{stats.plain_tokens_per_s:.1f} tok/s = {times:.2f}{glyphs.times}"
         rows.append(("plain", against))
     elif stats.rounds and stats.plain_tokens_per_s is None:
-        rows.append(("plain", f"measuring{glyphs.ellipsis}"))
+        rows.append(("plain", f"{lines.WARMING.removesuffix(' plain')}{glyphs.ellipsis}"))
     if stats.passes:
         rows.append(("draft", f"{1000 * stats.draft_s / stats.passes:.1f} ms/step"))
         rows.append(("target", f"{1000 * stats.target_s / stats.passes:.1f} ms/step"))

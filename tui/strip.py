@@ -2,15 +2,16 @@
 
 from textual.content import Content
 
-from edgespec.chat.controller import ChatController
+from edgespec.chat.controller import ChatController, Turn
 
 from . import lines
 from .glyphs import Glyphs
 from .live import Live
 from .shelf import Models
 
-WITH_PLACES = 84
-"""Columns from which the strip has room for the acceptance by place."""
+WITH_COUNTS = 96
+"""Columns from which the strip has room for the counts behind the acceptance, and for times."""
+CURVE_WIDTH = 16
 
 
 class HeaderBar:
@@ -40,20 +41,43 @@ class SpecStrip:
             return self._rows(width, (doing, draft))
         if turn is None:
             return self._rows(width, (draft, Content("")), (doing, Content("")))
-        stats = turn.stats
-        speed = lines.speed(stats, glyphs)
-        accepted = lines.acceptance(stats, with_places=width >= WITH_PLACES)
         if height == 1:
-            return self._rows(width, (doing if doing.plain else speed, draft))
-        per_round = stats.mean_acceptance_length
-        right = f"{per_round:.2f} tok/round" if per_round else ""
-        if per_round and width >= WITH_PLACES:
-            right = f"{lines.draft_len(turn)}  {right}"
-        is_on = chat.draft.word == "ON"
-        last = lines.last_round(turn, glyphs) if is_on else Content("")
-        top = (Content.assemble(draft, "  ", last), accepted)
-        below = (doing, Content("")) if doing.plain else (speed, Content(right))
-        return self._rows(width, top, below)
+            return self._rows(
+                width, (doing if doing.plain else lines.speed(turn.stats, glyphs), draft)
+            )
+        return self._rows(width, self._drafted(turn, width), self._speed(turn, width, doing))
+
+    def _drafted(self, turn: Turn, width: int) -> tuple[Content, Content]:
+        """Whether it drafts, the last round; how much was accepted."""
+        chat, stats, is_resting = self._chat, turn.stats, self._pulse.is_resting
+        last = turn.last_round
+        drafted = last.step.drafted if last is not None else 0
+        draft = lines.draft_words(chat, is_resting=is_resting, drafted=drafted)
+        accepted = lines.acceptance(stats)
+        if width < WITH_COUNTS:
+            accepted = accepted.partition(" (")[0]
+        if width >= lines.NARROW:
+            accepted = "  ".join(filter(None, (accepted, lines.by_place(stats))))
+        if chat.draft.word == "ON" and (chat.draft.is_forced or not is_resting):
+            room = width - 6 - draft.cell_length - len(accepted)
+            draft = Content.assemble(draft, "  ", lines.last_round(turn, self._glyphs, room))
+        return draft, Content(accepted)
+
+    def _speed(self, turn: Turn, width: int, doing: Content) -> tuple[Content, Content]:
+        """What it does now, else how fast it is; the last minute's curve, tokens of a round."""
+        stats, glyphs = turn.stats, self._glyphs
+        if doing.plain:
+            return doing, Content("")
+        speed, per_round = lines.speed(stats, glyphs), stats.mean_acceptance_length
+        if width < lines.NARROW:
+            parts = [lines.by_place(stats)]
+        else:
+            parts = [lines.times(stats)] if width >= WITH_COUNTS else []
+            parts.append(lines.spark(self._pulse.speeds(CURVE_WIDTH), glyphs))
+            parts.append(f"{per_round:.2f} tok/round" if per_round is not None else "")
+        while parts and len("  ".join(parts)) > width - 4 - speed.cell_length:
+            del parts[0]
+        return speed, Content("  ".join(filter(None, parts)))
 
     def _rows(self, width: int, *rows: tuple[Content, Content]) -> Content:
         ellipsis = self._glyphs.ellipsis
