@@ -67,7 +67,7 @@ class NumpyLM:
         self._logits = FakeLogits([], [], 0)
         self._rows: dict[tuple[int, ...], Row] = {}
 
-    def row(self, tokens: Sequence[int]) -> Row:
+    def row(self, tokens: Sequence[int] | Tokens) -> Row:
         """The logits after `tokens`, whatever is resident: an oracle for tests."""
         key = tuple(int(token) for token in tokens[-self._order :])
         if key not in self._rows:

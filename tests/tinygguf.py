@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import gguf
 import numpy as np
@@ -203,6 +204,23 @@ class TinyFile:
         self.meta.write_tensors_to_file()
         self.meta.close()
         return self.path
+
+
+class Write(Protocol):
+    """What all writers take."""
+
+    def __call__(
+        self,
+        path: Path,
+        *,
+        seed: int = 0,
+        noise: float = 0.0,
+        scale: float = 1.5,
+        vocab: TinyVocab = VOCAB,
+        n_ctx: int = 512,
+        eos: int = EOS,
+        chat_template: str | None = CHATML,
+    ) -> Path: ...
 
 
 def write_llama(

@@ -3,9 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+Outcome = TypeVar("Outcome", bound=Hashable)
 
 
-def p_value(counts: Counter[Hashable], law: Mapping[Hashable, float]) -> float:
+def p_value(counts: Counter[Outcome], law: Mapping[Outcome, float]) -> float:
     """How likely counts at least this far from `law` are; 0 for an impossible outcome.
 
     Outcomes expected fewer than 5 times are counted together.

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
-from edgespec.core import Draft, Verdict
+from edgespec.core import Draft, Rule, Verdict
+from edgespec.verify import verify
 from tests.exactness.exact_tree import Coins, ExactDist, exact, law_of
 
 Prefix = tuple[int, ...]
 Model = Callable[[Prefix], ExactDist]
 Drafting = Callable[[Coins], Draft]
-Judging = Callable[[Draft, Callable[[int], ExactDist], Coins], Verdict]
+Rows = Callable[[int], ExactDist]
+Judging = Callable[[Draft, Rows, Coins], Verdict]
 
 
 def random_model(n_vocab: int, seed: int) -> Model:
@@ -40,6 +42,21 @@ def sampled(q: Model, k: int) -> Drafting:
     return draft
 
 
+def judge(rule: Rule) -> Judging:
+    """The rule as it is."""
+    return lambda draft, p, coins: verify(draft, p, coins.sampler, 0, rule=rule)
+
+
+def fixed(draft: Draft) -> Drafting:
+    """The same draft every time."""
+    return lambda coins: draft
+
+
+def rows_of(p: Model, text: Prefix, draft: Draft) -> Rows:
+    """p after `text` and the first tokens of the draft."""
+    return lambda i: p((*text, *draft.tokens[:i]))
+
+
 def emitted_law(p: Model, drafting: Drafting, judging: Judging, n: int) -> dict[Prefix, Fraction]:
     """The joint law of the first n tokens: one judged draft, then steps of the same kind."""
 
@@ -47,7 +64,7 @@ def emitted_law(p: Model, drafting: Drafting, judging: Judging, n: int) -> dict[
         text: Prefix = ()
         while len(text) < n:
             draft = drafting(coins) if not text else Draft()
-            verdict = judging(draft, lambda i, t=text, d=draft: p((*t, *d.tokens[:i])), coins)
+            verdict = judging(draft, rows_of(p, text, draft), coins)
             text += verdict.tokens
         return text[:n]
 
@@ -71,6 +88,6 @@ def accepted_law(p: Model, drafting: Drafting, judging: Judging) -> dict[int, Fr
 
     def run(coins: Coins) -> int:
         draft = drafting(coins)
-        return judging(draft, lambda i: p(draft.tokens[:i]), coins).accepted
+        return judging(draft, rows_of(p, (), draft), coins).accepted
 
     return law_of(run)

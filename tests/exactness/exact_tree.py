@@ -7,13 +7,14 @@ distributions in `fractions.Fraction`, so that the law it gives is a law of rati
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
-from edgespec.core import Dist, Tokens
+from edgespec.core import Dist, Probs, Sampler, Tokens
 
 Outcome = TypeVar("Outcome", bound=Hashable)
+Option = TypeVar("Option")
 
 
 class ExactDist(Dist):
@@ -21,11 +22,12 @@ class ExactDist(Dist):
 
     __slots__ = ()
 
-    def prob(self, token):
+    # A rational is no float to a type checker, but the rules compute with either.
+    def prob(self, token: int) -> Fraction:  # type: ignore[override]
         at = np.flatnonzero(self.ids == token)
-        return self.probs[at[0]] if len(at) else Fraction(0)
+        return cast(Fraction, self.probs[at[0]]) if len(at) else Fraction(0)
 
-    def probs_of(self, ids: Tokens):
+    def probs_of(self, ids: Tokens) -> Probs:
         return np.array([self.prob(token) for token in ids], object)
 
 
@@ -56,12 +58,17 @@ class Coins:
 
     constraint = None
 
+    @property
+    def sampler(self) -> Sampler:
+        """Itself: a `Uniform` is no float to a type checker, but the rules only compare it."""
+        return cast(Sampler, self)
+
     def __init__(self, script: tuple[int, ...], pending: list[tuple[int, ...]]) -> None:
         self._script, self._pending = script, pending
         self._taken: tuple[int, ...] = ()
         self.chance = Fraction(1)
 
-    def choose(self, options: list[tuple[object, Fraction]]) -> object:
+    def choose(self, options: list[tuple[Option, Fraction]]) -> Option:
         options = [option for option in options if option[1]]
         assert sum(chance for _, chance in options) == 1, options
         at = len(self._taken)

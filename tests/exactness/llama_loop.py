@@ -1,7 +1,7 @@
 """Short replies through llama.cpp: a tiny target, a noisy drafter of it, and the law they obey."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from edgespec.engine.model import Model
 from edgespec.engine.session import LlamaSession
 from edgespec.events import Step
 from edgespec.sampling import RequestSampler
+from tests.tinygguf import Write
+
+Reply = tuple[int, ...]
 
 REPLY = 3
 """Tokens of a reply: 27 texts with top_k 3."""
@@ -46,7 +49,7 @@ class Pair:
             model.close()
 
 
-def open_pair(write: Callable[..., Path], folder: Path) -> Pair:
+def open_pair(write: Write, folder: Path) -> Pair:
     """A tiny architecture three times: as it is, and with ever more noise on its weights."""
     models = (
         Model(write(folder / "target.gguf", scale=1.0)),
@@ -87,10 +90,10 @@ def _echo(token: int) -> Tokens:
     return np.array((*_BASE, token, 280, *_BASE[1:]), np.int32)
 
 
-def law(target: LlamaSession, prompt: Tokens, params: Sampling) -> Mapping[Hashable, float]:
+def law(target: LlamaSession, prompt: Tokens, params: Sampling) -> Mapping[Reply, float]:
     """The probability of every reply, from the target alone, one row at a time."""
     judge = RequestSampler(params, target.n_vocab)
-    texts: dict[tuple[int, ...], float] = {(): 1.0}
+    texts: dict[Reply, float] = {(): 1.0}
     for _ in range(REPLY):
         longer = {}
         for text, chance in texts.items():
@@ -99,14 +102,14 @@ def law(target: LlamaSession, prompt: Tokens, params: Sampling) -> Mapping[Hasha
             for token, p in zip(dist.ids.tolist(), dist.probs.tolist(), strict=True):
                 longer[(*text, token)] = chance * p
         texts = longer
-    return dict(texts)
+    return texts
 
 
 def replies(
     pair: Pair, drafter: Drafter, prompt: Tokens, params: Sampling, n: int
-) -> tuple[Counter[Hashable], list[Step]]:
+) -> tuple[Counter[Reply], list[Step]]:
     """Counts of `n` replies with seeds of their own, and their steps."""
-    counts: Counter[Hashable] = Counter()
+    counts: Counter[Reply] = Counter()
     steps: list[Step] = []
     for seed in range(n):
         request = Request(

@@ -53,7 +53,8 @@ def test_text_is_plain_decodings_whatever_is_chosen(temperature: float) -> None:
     drafters = all_drafters(costs)
     free = [drafter for drafter in drafters.values() if isinstance(drafter, Free)]
     branching = [drafter for drafter in drafters.values() if isinstance(drafter, Branching)]
-    usual = {drafter.name: Usual(drafter.buckets) for drafter in (*free, *branching)}
+    usual = {drafter.name: Usual(drafter.buckets) for drafter in free}
+    usual |= {drafter.name: Usual(drafter.buckets) for drafter in branching}
     auto = Auto(free, [], costs, usual, Log("auto", None, costs), branching=branching)
 
     plain = run(drafters, Fixed("none", 0), params)

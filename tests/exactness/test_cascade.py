@@ -3,18 +3,26 @@ target's; and where a guess is kept as if it had been drawn, that shows."""
 
 import itertools
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 from edgespec.control import Fixed
-from edgespec.core import Dist, Draft, Rule
+from edgespec.core import Constraint, Dist, Draft, Row, Rule, Sampler, Tokens
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.cascade import CascadeDrafter
 from edgespec.drafters.guessed import Guessed, Tier
 from edgespec.drafters.none import NoDrafter
-from edgespec.verify import verify
-from tests.exactness.exact_models import Model, Prefix, emitted_law, random_model, target_law
+from tests.exactness.exact_models import (
+    Drafting,
+    Model,
+    Prefix,
+    emitted_law,
+    judge,
+    random_model,
+    target_law,
+)
 from tests.exactness.exact_tree import Coins, law_of
 from tests.fakes import NumpyLM
 
@@ -29,32 +37,40 @@ class Guess:
     def __init__(self, tokens: Prefix) -> None:
         self._tokens = tokens
 
-    def draft(self, context, k: int, sampler) -> Draft:
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         return Draft(self._tokens[len(context) - len(PROMPT) :][:k])
 
 
 class Shaped:
     """Coins with the draft model's law, whatever its rows are."""
 
-    constraint = None
+    constraint: Constraint | None = None
+    rule: Rule = "block"
 
-    def __init__(self, coins: Coins, q: Model) -> None:
-        self._coins, self._q = coins, q
+    def __init__(self, coins: Coins, q: Model, passes: Guessed) -> None:
+        self._coins, self._q, self._passes = coins, q, passes
 
-    def dist(self, row, history, constraint=None) -> Dist:
+    def dist(self, row: Row, history: Tokens, constraint: Constraint | None = None) -> Dist:
         return self._q(tuple(history[len(PROMPT) :].tolist()))
 
     def draw_draft(self, dist: Dist, position: int) -> int:
         return self._coins.draw_draft(dist, position)
 
+    def draw(self, dist: Dist, position: int) -> int:
+        raise AssertionError("a drafter draws from the target's stream")
+
+    def uniform(self) -> float:
+        raise AssertionError("a drafter tests its own draft")
+
+    def commit(self, token: int) -> None:
+        raise AssertionError("a drafter commits a token")
+
 
 class Credulous(Shaped):
     """Keeps the guess, where it is possible, as if it had been drawn."""
 
-    passes: Guessed
-
     def draw_draft(self, dist: Dist, position: int) -> int:
-        made = self.passes._pass
+        made = self._passes._pass
         assert made is not None
         guess = made.guesses[made.used - 1 :][:1]
         drawn = super().draw_draft(dist, position)
@@ -71,19 +87,17 @@ def cascade(n_vocab: int, guess: Prefix) -> CascadeDrafter:
     return CascadeDrafter(DrafterInputs(inputs.n_vocab, inputs.is_eog, inputs.session, under=under))
 
 
-def drafting(q: Model, n_vocab: int, guess: Prefix, k: int, kind: type[Shaped] = Shaped):
+def drafting(
+    q: Model, n_vocab: int, guess: Prefix, k: int, kind: type[Shaped] = Shaped
+) -> Drafting:
     """Drafts of a cascade, each of a request of its own."""
 
     def draft(coins: Coins) -> Draft:
-        drafter, sampler = cascade(n_vocab, guess), kind(coins, q)
-        sampler.passes = drafter._passes
-        return drafter.draft(PROMPT, k, sampler)
+        drafter = cascade(n_vocab, guess)
+        assert isinstance(drafter._passes, Guessed)
+        return drafter.draft(PROMPT, k, kind(coins, q, drafter._passes))
 
     return draft
-
-
-def judge(rule: Rule):
-    return lambda draft, p, coins: verify(draft, p, coins, 0, rule=rule)
 
 
 @pytest.mark.parametrize("rule", ["token", "block"])
@@ -106,7 +120,11 @@ def test_draft_at_the_inner_boundary_has_the_draft_models_law(n_vocab: int, k: i
     for guess in itertools.product(range(n_vocab), repeat=k - 1):
         make = drafting(q, n_vocab, guess, k)
 
-        assert law_of(lambda coins, make=make: make(coins).tokens) == expected, guess
+        assert law_of(partial(tokens_of, make)) == expected, guess
+
+
+def tokens_of(make: Drafting, coins: Coins) -> Prefix:
+    return make(coins).tokens
 
 
 def test_recorded_law_of_every_token_is_the_one_it_was_drawn_from() -> None:

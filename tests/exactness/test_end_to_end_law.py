@@ -25,7 +25,7 @@ from tests.exactness.llama_loop import (
     replies,
 )
 
-WRITERS = {
+WRITERS: dict[str, tinygguf.Write] = {
     "llama": tinygguf.write_llama,
     "gemma3": tinygguf.write_gemma3,
     "mamba": tinygguf.write_mamba,
@@ -92,8 +92,8 @@ class Credulous(CascadeDrafter):
     """What a cascade must not do: keep what was guessed as if the draft model had drawn it."""
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
-        passes = self._passes
-        assert isinstance(passes, Guessed)
+        assert isinstance(self._passes, Guessed)
+        passes: Guessed = self._passes
 
         class Believing:
             def __getattr__(self, name: str) -> object:

@@ -6,7 +6,7 @@ the tests are deterministic; with another seed each would fail once in 10,000.
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -72,6 +72,10 @@ def none(text: Text, k: int, sampler: Sampler) -> Draft:
 Drafting = Callable[[Text, int, Sampler], Draft]
 
 
+def after(text: Text, ahead: Text, i: int) -> Dist:
+    return p((*text, *ahead[:i]))
+
+
 def histogram(drafting: Drafting, rule: Rule, *, stale: bool = False) -> Counter[Text]:
     sampler = RequestSampler(PARAMS, N_VOCAB)
     counts: Counter[Text] = Counter()
@@ -80,35 +84,33 @@ def histogram(drafting: Drafting, rule: Rule, *, stale: bool = False) -> Counter
         while len(text) < 3:
             draft = drafting(text, 2 - len(text), sampler)
             ahead = () if stale else draft.tokens
-            verdict = verify(
-                draft, lambda i, t=text, a=ahead: p((*t, *a[:i])), sampler, len(text), rule=rule
-            )
+            verdict = verify(draft, partial(after, text, ahead), sampler, len(text), rule=rule)
             text += verdict.tokens
         counts[text] += 1
     return counts
 
 
 @pytest.mark.parametrize("rule", ["match", "token", "block"])
-def test_joint_law_is_the_targets_with_sampled_drafts(rule: Rule):
+def test_joint_law_is_the_targets_with_sampled_drafts(rule: Rule) -> None:
     assert p_value(histogram(sampled, rule), joint_law()) > LIMIT
 
 
-def test_joint_law_is_the_targets_without_drafts():
+def test_joint_law_is_the_targets_without_drafts() -> None:
     assert p_value(histogram(none, "match"), joint_law()) > LIMIT
 
 
 @pytest.mark.parametrize("rule", ["token", "block"])
-def test_argmax_draft_treated_as_sampled_is_seen(rule: Rule):
+def test_argmax_draft_treated_as_sampled_is_seen(rule: Rule) -> None:
     assert p_value(histogram(argmax, rule), joint_law()) < LIMIT
 
 
 @pytest.mark.parametrize("rule", ["match", "token", "block"])
-def test_rows_that_ignore_the_draft_are_seen(rule: Rule):
+def test_rows_that_ignore_the_draft_are_seen(rule: Rule) -> None:
     assert p_value(histogram(sampled, rule, stale=True), joint_law()) < LIMIT
 
 
 @pytest.mark.parametrize(
     ("x", "n_free", "tail"), [(3.841, 1, 0.05), (18.307, 10, 0.05), (149.449, 100, 0.001)]
 )
-def test_upper_tail_agrees_with_the_tables(x: float, n_free: int, tail: float):
+def test_upper_tail_agrees_with_the_tables(x: float, n_free: int, tail: float) -> None:
     assert upper_tail(x, n_free) == pytest.approx(tail, rel=1e-3)

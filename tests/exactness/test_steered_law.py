@@ -13,7 +13,7 @@ import numpy as np
 
 from edgespec.api.drafting import AUTO, Drafting
 from edgespec.control.costs import Measured
-from edgespec.core import Dist, Draft, Row, Sampler, Sampling, Steering, Tokens
+from edgespec.core import Dist, Draft, Drafter, Row, Sampler, Sampling, Steering, Tokens
 from edgespec.costs import PassCosts
 from edgespec.decode import Request, speculate
 from edgespec.drafters import DrafterInputs
@@ -35,7 +35,7 @@ Text = tuple[int, ...]
 class Near(NumpyLM):
     """A model that mostly means what the target means."""
 
-    def row(self, tokens: Sequence[int]) -> Row:
+    def row(self, tokens: Sequence[int] | Tokens) -> Row:
         return TARGET.row(tokens) + super().row(tokens)
 
 
@@ -78,7 +78,7 @@ def drafted_texts(model: type[ModelDrafter]) -> tuple[Counter[Text], int]:
     n_drafted = 0
     for seed in range(N_RUNS):
         # New ones, since of an answer that ends within a draft only failures would be remembered.
-        drafters = {
+        drafters: dict[str, Drafter] = {
             "none": NoDrafter(inputs),
             "suffix": SuffixDrafter(inputs),
             "model": model(inputs),

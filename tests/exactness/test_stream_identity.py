@@ -3,6 +3,8 @@
 These find what no statistical test would: a number drawn once too often, a count not advanced.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,24 +25,20 @@ LM = NumpyLM(N_VOCAB, seed=11, scale=1.5)
 WIDE = Dist(np.arange(1_000, dtype=np.int32), np.full(1_000, 1e-3))
 
 CHAINS = {
-    "greedy": {"temperature": 0.0},
-    "greedy, repeat": {"temperature": 0.0, "repeat_penalty": 1.3, "repeat_last_n": 16},
-    "plain": {"temperature": 0.8},
-    "top-k, top-p": {"temperature": 0.8, "top_k": 6, "top_p": 0.9},
-    "min-p, typical-p": {"temperature": 0.8, "min_p": 0.05, "typical_p": 0.9},
-    "penalties": {
-        "temperature": 0.8,
-        "repeat_penalty": 1.2,
-        "frequency_penalty": 0.3,
-        "presence_penalty": 0.4,
-        "repeat_last_n": 12,
-    },
-    "bias": {"temperature": 0.8, "logit_bias": ((2, -np.inf), (5, 1.5))},
+    "greedy": Sampling(0.0),
+    "greedy, repeat": Sampling(0.0, repeat_penalty=1.3, repeat_last_n=16),
+    "plain": Sampling(0.8),
+    "top-k, top-p": Sampling(0.8, top_k=6, top_p=0.9),
+    "min-p, typical-p": Sampling(0.8, min_p=0.05, typical_p=0.9),
+    "penalties": Sampling(
+        0.8, repeat_penalty=1.2, frequency_penalty=0.3, presence_penalty=0.4, repeat_last_n=12
+    ),
+    "bias": Sampling(0.8, logit_bias=((2, -np.inf), (5, 1.5))),
 }
 
 
 def sampler(chain: str, *, reproducible: bool = False) -> RequestSampler:
-    return RequestSampler(Sampling(seed=42, reproducible=reproducible, **CHAINS[chain]), N_VOCAB)
+    return RequestSampler(replace(CHAINS[chain], seed=42, reproducible=reproducible), N_VOCAB)
 
 
 def plain_text(chain: str, *, reproducible: bool = False) -> list[int]:
@@ -66,7 +64,7 @@ DETERMINISTIC = ["oracle", "wrong", "random", "fixed"]
 
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("kind", DETERMINISTIC)
-def test_deterministic_drafts_leave_text_and_stream_as_they_were(chain: str, kind: str):
+def test_deterministic_drafts_leave_text_and_stream_as_they_were(chain: str, kind: str) -> None:
     plain, speculative = sampler(chain), sampler(chain)
     expected = generate(LM.row, plain, PROMPT, N_TOKENS)
 
@@ -77,7 +75,7 @@ def test_deterministic_drafts_leave_text_and_stream_as_they_were(chain: str, kin
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3, 7, 31])
-def test_draft_length_does_not_change_the_text(k: int):
+def test_draft_length_does_not_change_the_text(k: int) -> None:
     expected = plain_text("penalties")
 
     text = generate(
@@ -89,7 +87,7 @@ def test_draft_length_does_not_change_the_text(k: int):
 
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("kind", [*DETERMINISTIC, "sampled from p", "sampled from another model"])
-def test_reproducible_text_is_the_same_under_every_drafter(chain: str, kind: str):
+def test_reproducible_text_is_the_same_under_every_drafter(chain: str, kind: str) -> None:
     expected = plain_text(chain, reproducible=True)
     judge = sampler(chain, reproducible=True)
     if kind.startswith("sampled"):
@@ -103,7 +101,7 @@ def test_reproducible_text_is_the_same_under_every_drafter(chain: str, kind: str
     assert text == expected
 
 
-def test_reproducible_text_depends_on_the_seed():
+def test_reproducible_text_depends_on_the_seed() -> None:
     texts = {
         tuple(
             generate(
@@ -119,7 +117,7 @@ def test_reproducible_text_depends_on_the_seed():
     assert len(texts) == 5
 
 
-def test_greedy_text_is_the_models_argmax_under_sampled_drafts():
+def test_greedy_text_is_the_models_argmax_under_sampled_drafts() -> None:
     judge = sampler("greedy")
     warm = RequestSampler(Sampling(1.5, seed=1), N_VOCAB)
     made = SampledDrafter(lambda tokens: warm.dist(LM.row(tokens), tokens))
@@ -130,7 +128,7 @@ def test_greedy_text_is_the_models_argmax_under_sampled_drafts():
 
 
 @pytest.mark.parametrize("chain", ["greedy, repeat", "penalties"])
-def test_stale_penalties_change_the_text(chain: str):
+def test_stale_penalties_change_the_text(chain: str) -> None:
     """A control: counts that miss the draft's own tokens must be seen by these tests."""
     expected = plain_text(chain)
 
@@ -141,7 +139,7 @@ def test_stale_penalties_change_the_text(chain: str):
     assert text != expected
 
 
-def test_banned_token_never_appears_under_any_draft_of_it():
+def test_banned_token_never_appears_under_any_draft_of_it() -> None:
     banned = FixedDrafter((2, 2, 2, 2))
 
     text = generate(LM.row, sampler("bias"), PROMPT, N_TOKENS, banned)

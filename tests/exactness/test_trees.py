@@ -1,49 +1,60 @@
 """Every kind of tree leaves the target's law exactly, in rationals; wrong rules do not."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import pytest
 
-from edgespec.core import Branch, Dist, Draft, Rule, Sampling, Verdict
+from edgespec.core import Branch, Dist, Draft, Rule, Sampler, Sampling, Verdict
 from edgespec.sampling import RequestSampler
 from edgespec.verify_tree import verify_tree
-from tests.exactness.exact_models import Model, Prefix, random_model, target_law
-from tests.exactness.exact_tree import Coins, exact, law_of
+from tests.exactness.exact_models import Drafting, Model, Prefix, fixed, random_model, target_law
+from tests.exactness.exact_tree import Coins, ExactDist, exact, law_of
 
 
 class Along:
     """p along the paths of a tree."""
 
-    def __init__(self, p: Model, text: Prefix, draft: Draft) -> None:
+    def __init__(self, p: Callable[[Prefix], Dist], text: Prefix, draft: Draft) -> None:
         self._p, self._text, self._draft = p, text, draft
 
-    def __call__(self, i: int):
+    def __call__(self, i: int) -> Dist:
         return self._p((*self._text, *self._draft.tokens[:i]))
 
-    def after(self, branch: int, j: int):
+    def after(self, branch: int, j: int) -> Dist:
         at, tokens = self._draft.branches[branch].at, self._draft.branches[branch].tokens
         trunk = self._draft.tokens[: at - len(self._text)]
         return self._p((*self._text, *trunk, *tokens[:j]))
 
 
-def tree_law(p: Model, drafting, n: int, rule: Rule = "token", judge=verify_tree):
+class Judge(Protocol):
+    """`verify_tree`, or a wrong one."""
+
+    def __call__(
+        self, draft: Draft, p: Along, sampler: Sampler, position: int, *, rule: Rule
+    ) -> Verdict: ...
+
+
+def tree_law(
+    p: Model, drafting: Drafting, n: int, rule: Rule = "token", judge: Judge = verify_tree
+) -> dict[Prefix, Fraction]:
     """The joint law of the first n tokens: one judged tree, then plain steps."""
 
     def run(coins: Coins) -> Prefix:
         text: Prefix = ()
         while len(text) < n:
             draft = drafting(coins) if not text else Draft()
-            verdict = judge(draft, Along(p, text, draft), coins, len(text), rule=rule)
+            verdict = judge(draft, Along(p, text, draft), coins.sampler, len(text), rule=rule)
             text += verdict.tokens
         return text[:n]
 
     return law_of(run)
 
 
-def without(q, *tokens: int):
+def without(q: ExactDist, *tokens: int) -> ExactDist | None:
     """q with some tokens ruled out, renormalised."""
     left = [Fraction(0) if x in tokens else q.prob(x) for x in range(4)]
     total = sum(left)
@@ -64,7 +75,7 @@ TREES = [
 def test_deterministic_tree_leaves_the_targets_joint_law(draft: Draft, n_vocab: int) -> None:
     p = random_model(n_vocab, seed=11)
 
-    law = tree_law(p, lambda coins: draft, n=4)
+    law = tree_law(p, fixed(draft), n=4)
 
     assert law == target_law(p, n_vocab, 4)
 
@@ -77,7 +88,7 @@ def test_every_small_deterministic_tree_leaves_the_targets_joint_law() -> None:
         for first, second in itertools.product(range(3), repeat=2):
             draft = Draft(trunk, branches=(Branch(0, (first, 0)), Branch(1, (second,))))
 
-            assert tree_law(p, lambda coins, d=draft: d, n=3) == expected, draft
+            assert tree_law(p, fixed(draft), n=3) == expected, draft
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -125,7 +136,7 @@ def test_sampled_trunk_with_retrieved_branches_leaves_the_targets_joint_law(
 def test_chain_is_judged_as_a_tree_of_one_path() -> None:
     p = random_model(3, seed=21)
 
-    law = tree_law(p, lambda coins: Draft((0, 1)), n=3)
+    law = tree_law(p, fixed(Draft((0, 1))), n=3)
 
     assert law == target_law(p, 3, 3)
 
@@ -138,21 +149,23 @@ def test_deterministic_children_are_accepted_with_the_sum_of_their_probabilities
     draft = Draft(tuple(children[:1]), branches=tuple(Branch(0, (x,)) for x in children[1:]))
 
     def run(coins: Coins) -> bool:
-        return verify_tree(draft, Along(p, (), draft), coins, 0, rule="token").accepted > 0
+        return verify_tree(draft, Along(p, (), draft), coins.sampler, 0, rule="token").accepted > 0
 
     assert law_of(run).get(True, 0) == sum(p(()).prob(x) for x in children)
 
 
-def independently(draft: Draft, p: Along, coins: Coins, position: int, *, rule: Rule) -> Verdict:
+def independently(
+    draft: Draft, p: Along, sampler: Sampler, position: int, *, rule: Rule
+) -> Verdict:
     """A mistake: every row is sampled by itself, and the child that happens to agree stands."""
     if not draft.branches:
-        return verify_tree(draft, p, coins, position, rule=rule)
+        return verify_tree(draft, p, sampler, position, rule=rule)
     for b in (None, *range(len(draft.branches))):
         token = draft.tokens[0] if b is None else draft.branches[b].tokens[0]
-        own = coins.draw(p(0), position)
+        own = sampler.draw(p(0), position)
         if own == token:
             after = p(1) if b is None else p.after(b, 1)
-            return Verdict(1, (token, coins.draw(after, position + 1)), "bonus", b)
+            return Verdict(1, (token, sampler.draw(after, position + 1)), "bonus", b)
     return Verdict(0, (own,), "recovered")
 
 
@@ -160,7 +173,7 @@ def test_rows_verified_independently_change_the_law() -> None:
     p = random_model(3, seed=11)
     draft = Draft((0,), branches=(Branch(0, (1,)),))
 
-    law = tree_law(p, lambda coins: draft, n=2, judge=independently)
+    law = tree_law(p, fixed(draft), n=2, judge=independently)
 
     assert law != target_law(p, 3, 2)
 
@@ -181,7 +194,7 @@ def test_replacement_that_is_not_told_changes_the_law() -> None:
 
 def test_deterministic_tree_draws_what_plain_decoding_draws() -> None:
     rng = np.random.default_rng(3)
-    rows = {}
+    rows: dict[Prefix, Dist] = {}
 
     def dist_after(text: Prefix) -> Dist:
         if text not in rows:

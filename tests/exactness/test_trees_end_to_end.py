@@ -1,15 +1,14 @@
 """Trees of drafts through llama.cpp: rows, grammar, texts and random streams as without them."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from edgespec.control import Fixed
-from edgespec.core import Branch, Draft, Sampler, Sampling, Tokens
+from edgespec.core import Branch, Draft, Drafter, Sampler, Sampling, Tokens
 from edgespec.decode import Request, speculate
 from edgespec.engine.context import ContextOptions
 from edgespec.engine.model import Model
@@ -18,7 +17,7 @@ from edgespec.events import Step
 from edgespec.sampling import RequestSampler
 from tests import tinygguf
 from tests.exactness.chi_square import p_value
-from tests.exactness.llama_loop import REPLY, law, repetitive_prompt
+from tests.exactness.llama_loop import REPLY, Reply, law, repetitive_prompt
 
 N_NODES = 16
 TOLERANCE = 0.01
@@ -27,11 +26,18 @@ OPTIONS = ContextOptions(n_ctx=96, n_batch=64, max_logits=32, n_threads=1, max_b
 PROMPT = np.array([1, 270, 275, 300, 270, 275], np.int32)
 
 
-@pytest.fixture(scope="module", params=["llama", "gemma3"])
-def target(request, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaSession]:
-    path: Path = tmp_path_factory.mktemp("trees") / "m.gguf"
-    writers = {"llama": tinygguf.write_llama, "gemma3": tinygguf.write_gemma3}
-    model = Model(writers[request.param](path, scale=2.0))
+WRITERS: dict[str, tinygguf.Write] = {
+    "llama": tinygguf.write_llama,
+    "gemma3": tinygguf.write_gemma3,
+}
+
+
+@pytest.fixture(scope="module", params=WRITERS)
+def target(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LlamaSession]:
+    path = tmp_path_factory.mktemp("trees") / "m.gguf"
+    model = Model(WRITERS[request.param](path, scale=2.0))
     session = model.new_session(OPTIONS)
     yield session
     session.close()
@@ -52,7 +58,7 @@ def random_tree(rng: np.random.Generator, n_context: int, n_vocab: int, likely: 
 
     trunk = chain(5)
     left = N_NODES - len(trunk)
-    branches = []
+    branches: list[Branch] = []
     while left > 0 and len(branches) < 6:
         tokens = chain(min(4, left))
         branches.append(Branch(n_context + int(rng.integers(0, len(trunk) + 1)), tokens))
@@ -82,7 +88,7 @@ class RandomTrees:
         return replace(tree, branches=branches)
 
 
-def run(target: LlamaSession, drafter: object, params: Sampling, n: int = 48) -> list[Step]:
+def run(target: LlamaSession, drafter: Drafter, params: Sampling, n: int = 48) -> list[Step]:
     request = Request(
         prompt=PROMPT,
         sampler=RequestSampler(params, target.n_vocab),
@@ -91,7 +97,7 @@ def run(target: LlamaSession, drafter: object, params: Sampling, n: int = 48) ->
         is_eog=lambda token: False,
         is_cancelled=lambda: False,
     )
-    return list(speculate(target, {"it": drafter}, Fixed("it", 20), request))  # type: ignore[dict-item]
+    return list(speculate(target, {"it": drafter}, Fixed("it", 20), request))
 
 
 def tokens_of(steps: list[Step]) -> list[int]:
@@ -175,7 +181,7 @@ def test_law_of_replies_with_trees_is_the_targets(target: LlamaSession) -> None:
     prompt = repetitive_prompt(target)
     expected = law(target, prompt, params)
     rng = np.random.default_rng(11)
-    likely = sorted({token for text in expected for token in text})  # type: ignore[attr-defined]
+    likely = sorted({token for text in expected for token in text})
 
     class Small:
         name = "small"
@@ -187,7 +193,7 @@ def test_law_of_replies_with_trees_is_the_targets(target: LlamaSession) -> None:
             a, b, c = (int(x) for x in rng.choice(likely, 3))
             return Draft((a,), branches=(Branch(n, (b,)),) if k < 3 else (Branch(n, (b, c)),))
 
-    counts: Counter[Hashable] = Counter()
+    counts: Counter[Reply] = Counter()
     for seed in range(1200):
         request = Request(
             prompt=prompt,

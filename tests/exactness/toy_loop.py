@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from edgespec.core import Dist, Draft, Drafter, Row, Rule
+from edgespec.core import Dist, Draft, Drafter, Row, Rule, Tokens
 from edgespec.sampling import RequestSampler
 from edgespec.verify import verify
 
-RowOf = Callable[[Sequence[int]], Row]
+RowOf = Callable[[Tokens], Row]
 
 
 def generate(
@@ -34,7 +34,7 @@ def generate(
         draft = drafter.draft(context, length, sampler) if drafter else Draft()
         tokens = draft.tokens
 
-        def p(i: int, context=context, tokens=tokens) -> Dist:
+        def p(i: int, context: Tokens = context, tokens: tuple[int, ...] = tokens) -> Dist:
             history = np.concatenate([context, np.array(tokens[:i], np.int32)])
             return sampler.dist(row_of(history), context if stale else history)
 
