@@ -37,10 +37,13 @@ def first_theme(environ: Mapping[str, str], known: Mapping[str, Theme]) -> str:
 
 
 def has_few_colours(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal says that it has sixteen colours, or does not say more."""
+    """Whether no more than sixteen colours will be drawn, by what the terminal says of itself.
+
+    As Rich judges (rich/console.py): a theme's own colours would be mapped to some of the sixteen.
+    """
     term = environ.get("TERM", "")
-    has_many = environ.get("COLORTERM", "").lower() in ("truecolor", "24bit") or "256" in term
-    return not has_many and term in ("linux", "ansi", "vt100", "vt220", "xterm-16color", "screen")
+    has_many = environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
+    return bool(term) and not has_many and not term.endswith(("-256color", "-kitty"))
 
 
 def remembered() -> str:

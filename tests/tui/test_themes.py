@@ -1,4 +1,7 @@
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,7 +39,10 @@ def test_theme_that_was_chosen_is_there_at_the_next_start() -> None:
     ("environ", "theme"),
     [
         ({"TERM": "xterm-256color"}, DEFAULT),
+        ({"TERM": "xterm-kitty"}, DEFAULT),
         ({"TERM": "linux"}, SIXTEEN),
+        ({"TERM": "xterm"}, SIXTEEN),
+        ({"TERM": "screen"}, SIXTEEN),
         ({"TERM": "linux", "COLORTERM": "truecolor"}, DEFAULT),
         ({"TERM": "linux", "TEXTUAL_THEME": "nord"}, "nord"),
         ({"TEXTUAL_THEME": "no such"}, DEFAULT),
@@ -126,3 +132,22 @@ def test_chosen_command_of_the_palette_stands_out_without_colours_and_signs_are_
         return bool(segment.style and segment.style.underline)
 
     played(scenario)
+
+
+def test_own_theme_named_by_the_environment_is_drawn_in_its_own_colours() -> None:
+    # Textual reads the name before the theme is known, and later sees no change.
+    script = (
+        "from edgespec.tui.app import EdgespecApp\n"
+        "from edgespec.chat.controller import ChatController\n"
+        "print(EdgespecApp(ChatController()).stylesheet._variables['primary'])"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TEXTUAL_THEME": "edgespec-cb"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.strip().lower() == "#56b4e9"
