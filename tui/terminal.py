@@ -3,6 +3,7 @@
 Knows nothing of the chat.
 """
 
+import codecs
 import logging
 import os
 import sys
@@ -10,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 
+from rich.cells import cell_len
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.driver import Driver
 from textual.keys import Keys
 
 logger = logging.getLogger(__name__)
+
+_AS_WIDE = "edgespec-as-wide"
 
 
 def tolerant_driver() -> type[Driver] | None:
@@ -49,8 +53,16 @@ def learn_alt_enter() -> None:
 
 def never_fail_to_encode() -> None:
     """Textual writes to stderr; a sign its encoding lacks must not end the writer thread."""
+    codecs.register_error(_AS_WIDE, _question_marks)
     if isinstance(sys.__stderr__, TextIOWrapper):
-        sys.__stderr__.reconfigure(errors="replace")
+        sys.__stderr__.reconfigure(errors=_AS_WIDE)
+
+
+def _question_marks(error: UnicodeError) -> tuple[str, int]:
+    """As many cells as the signs have: what stands behind them on the line keeps its place."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "?" * cell_len(error.object[error.start : error.end]), error.end
 
 
 @contextmanager

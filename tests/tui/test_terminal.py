@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import io
 import os
 import pty
 import select
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from edgespec.tui.terminal import never_fail_to_encode
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
@@ -284,3 +286,13 @@ def test_line_about_checking_the_file_is_erased_before_the_screen_opens(tmp_path
     before = chat.written.partition(ALTERNATE_SCREEN_ON)[0]
     assert b"checking tiny.gguf" in before
     assert before.endswith(b"\r\x1b[K")
+
+
+def test_sign_that_the_encoding_lacks_leaves_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "__stderr__", io.TextIOWrapper(written, encoding="ascii"))
+    never_fail_to_encode()
+
+    print("|日本|é|e\u0301|", file=sys.__stderr__, flush=True)
+
+    assert written.getvalue() == b"|????|?|e|\n"
