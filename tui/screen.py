@@ -21,7 +21,7 @@ from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
 from . import keys
-from .actions import ChatActions
+from .actions import UNDO_S, ChatActions
 from .chrome import Chrome
 from .glyphs import Glyphs
 from .log import ChatLog
@@ -43,8 +43,10 @@ IDLE_S = 0.5
 FIGURES_S = 0.4
 """Figures that change faster cannot be read."""
 MAX_COMPLETIONS = 6
-_TOLD = ("", "follow", "opened", "edit")
-"""What a command says is shown with these effects; the others are seen."""
+_TOLD = ("", "follow", "edit")
+"""What a command says is shown in the log with these effects."""
+_TOLD_ABOVE = ("opened", "cleared")
+"""The log is drawn anew with these: what is said is shown above it for a while."""
 
 
 _SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params", "why": "why"}
@@ -339,16 +341,19 @@ class ChatScreen(ChatActions):
             case "opened":
                 await self.log_view.show(self.chat.turns)
                 await self.show_turns()
+            case "cleared":
+                await self.log_view.clear()
+                self.prompt.focus()
             case "follow":
                 self.wake()
             case "help":
                 self.action_help()
             case "copy":
                 await self.copy(outcome.payload)
-            case "cleared":
-                self.prompt.focus()
             case _:
                 pass
+        if outcome.text and outcome.effect in _TOLD_ABOVE:
+            self.notify(clean(outcome.text), timeout=UNDO_S, markup=False)
 
     def on_text_area_changed(self) -> None:
         """Keep what is being typed; show which commands it may become."""

@@ -122,7 +122,12 @@ def completions(line: str) -> list[Entry]:
     """Commands that `line` may become; none once the name is complete and a space follows."""
     if not line.startswith("/") or line.startswith("//") or any(c.isspace() for c in line):
         return []
-    return [entry for name, entry in COMMANDS.items() if name.startswith(line[1:].lower())]
+    begun = line[1:].lower()
+    return [
+        entry
+        for entry in COMMANDS.values()
+        if any(name.startswith(begun) for name in (entry.name, *entry.aliases))
+    ]
 
 
 def help_lines() -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.outcome import Outcome
-from edgespec.chat.turns import Turn, line_of, ratio
+from edgespec.chat.turns import Turn, counted, line_of, ratio
 from edgespec.errors import UsageError
 from edgespec.events import Stats
 from edgespec.text.fences import code_blocks
@@ -30,7 +30,7 @@ def regen(controller: ChatController, argument: str) -> Outcome:
 
 def edit(controller: ChatController, argument: str) -> Outcome:
     """Put a message back into the prompt."""
-    turn = _nth_last(controller.turns, argument, "messages")
+    turn = _nth_last(controller.turns, argument, "message")
     if turn is None:
         return Outcome("there is no message to change yet")
     return Outcome(effect="edit", payload=turn.prompt, turn=turn)
@@ -74,7 +74,7 @@ def _fork(controller: ChatController, turn: Turn) -> str:
 
 def remove(controller: ChatController, argument: str) -> Outcome:
     """Take a turn out."""
-    turn = _nth_last(controller.turns, argument, "turns")
+    turn = _nth_last(controller.turns, argument, "turn")
     if turn is None:
         return Outcome("there is no turn to take out")
     if turn.status in ("queued", "running"):
@@ -105,12 +105,14 @@ def copy(controller: ChatController, argument: str) -> Outcome:
     if word != "code":
         back = int(argument) if argument.isdecimal() else 1
         if not 1 <= back <= len(texts):
-            raise UsageError(f"there are {len(texts)} answers; /copy {argument} is none of them")
+            has = f"this chat has {counted(len(texts), 'answer')}"
+            raise UsageError(f"{has}; /copy {argument} is none of them")
         return Outcome(effect="copy", payload=texts[-back])
     blocks = next((found for text in reversed(texts) if (found := code_blocks(text))), [])
     place = int(number) if number.strip().isdecimal() else 1
     if not 1 <= place <= len(blocks):
-        raise UsageError(f"the last answer with code has {len(blocks)} blocks; {place} is none")
+        has = f"the last answer with code has {counted(len(blocks), 'block')}"
+        raise UsageError(f"{has}; {place} is none")
     return Outcome(effect="copy", payload=blocks[place - 1])
 
 
@@ -151,5 +153,7 @@ def _nth_last(turns: list[Turn], argument: str, what: str) -> Turn | None:
         return None
     back = int(argument) if argument.isdecimal() else 0 if argument else 1
     if not 1 <= back <= len(turns):
-        raise UsageError(f"there are {len(turns)} {what}; '{argument}' counts none of them")
+        raise UsageError(
+            f"this chat has {counted(len(turns), what)}; '{argument}' counts none of them"
+        )
     return turns[-back]

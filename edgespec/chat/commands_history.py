@@ -5,7 +5,7 @@ from pathlib import Path
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.outcome import Outcome
-from edgespec.chat.turns import line_of
+from edgespec.chat.turns import counted, line_of
 from edgespec.errors import HistoryError, UsageError
 from edgespec.history.records import ChatSummary, Hit
 
@@ -34,8 +34,7 @@ def resume(controller: ChatController, argument: str) -> Outcome:
 def opened_sentence(controller: ChatController) -> str:
     """Which chat is shown now."""
     conversation = controller.conversation
-    n_turns = len(controller.turns)
-    turns = f"{n_turns} turn" + ("s" if n_turns != 1 else "")
+    turns = counted(len(controller.turns), "turn")
     return f'"{conversation.shown_title}", {turns}; /show shows them'
 
 
@@ -84,7 +83,8 @@ def delete(controller: ChatController, argument: str) -> Outcome:
         raise UsageError("/delete needs the id of a chat, or: /delete this")
     before = controller.conversation
     saved = controller.chats.delete(before.id if argument == "this" else argument)
-    said = f'deleted "{saved.chat.title}", {len(saved.turns)} turns; /undo brings it back'
+    turns = counted(len(saved.turns), "turn")
+    said = f'deleted "{saved.chat.title}", {turns}; /undo brings it back'
     return Outcome(said, "cleared" if controller.conversation is not before else "")
 
 
@@ -104,6 +104,8 @@ def save(controller: ChatController, argument: str) -> Outcome:
 
 def export(controller: ChatController, argument: str) -> Outcome:
     """Write this chat into a file."""
+    if not controller.turns:
+        return Outcome("nothing has been said yet")
     word, _, name = argument.partition(" ")
     kind = word if word in ("md", "json") else ""
     name = name.strip() if kind else argument

@@ -4,7 +4,7 @@ from typing import get_args
 
 from edgespec.chat.controller import ChatController
 from edgespec.chat.outcome import Outcome
-from edgespec.chat.settings import changed, listing
+from edgespec.chat.settings import changed, listing, shown
 from edgespec.chat.shelf import ModelChange
 from edgespec.chat.turns import ChoiceKind
 from edgespec.drafters import names
@@ -86,10 +86,12 @@ def think(controller: ChatController, argument: str) -> Outcome:
 
 
 def assign(controller: ChatController, argument: str) -> Outcome:
-    """Change a setting, or list all."""
+    """Change a setting, show one, or list all."""
     key, _, typed = argument.replace("=", " ").partition(" ")
     if not key:
         return Outcome(listing(controller.options))
+    if not typed.strip():
+        return Outcome(shown(controller.options, key))
     controller.options, said = changed(controller.options, key, typed.strip())
     return Outcome(said)
 

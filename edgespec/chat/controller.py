@@ -85,6 +85,13 @@ class ChatController(Asking):
         self.state, self.load_error = "LOADING", None
         self._workers.load(open_model)
 
+    def load_again(self) -> bool:
+        """Begin a load again that failed or was given up. False: there is none."""
+        if self.model is not None or self.state == "LOADING" or self.opener is None:
+            return False
+        self.load(self.opener)
+        return True
+
     def attach(self, model: LanguageModel) -> None:
         """Talk to a model that is loaded already."""
         self.model, self.description, self.state = model, model.description, "READY"
@@ -158,8 +165,12 @@ class ChatController(Asking):
         return self._enqueue(turn)
 
     def edit(self, turn: Turn, text: str) -> Turn:
-        """Ask something else in place of a turn's message: a new branch beside it."""
-        return self._send(text, turn.parent)
+        """Ask something else in place of a turn's message: a new branch beside it.
+
+        A turn of another chat has no place in this one: then it is a message like any other.
+        """
+        is_here = turn in self.conversation.tree.turns
+        return self._send(text, turn.parent if is_here else self.conversation.tree.head)
 
     def stop(self) -> bool:
         """Stop the answer, its reading or its summary, whose text is kept; or stop loading.

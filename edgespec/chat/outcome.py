@@ -49,3 +49,8 @@ class Entry:
     def name(self) -> str:
         """Without the slash."""
         return self.usage.split()[0].removeprefix("/")
+
+    @property
+    def needs_argument(self) -> bool:
+        """Whether it does nothing without one, except to show what there is."""
+        return " " in self.usage and "[" not in self.usage

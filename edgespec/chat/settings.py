@@ -21,12 +21,7 @@ def changed(options: Options, key: str, typed: str) -> tuple[Options, str]:
 
     Raises: `UsageError` for an unknown name or a value without a meaning.
     """
-    name = key.replace("-", "_")
-    name = _SHORT.get(name, name)
-    if name not in SETTINGS:
-        close = difflib.get_close_matches(name, SETTINGS, 1)
-        meant = f"did you mean {close[0]}?" if close else f"there are {', '.join(SETTINGS)}"
-        raise UsageError(f"there is no setting '{key}'; {meant}")
+    name = _named(key)
     change: dict[str, Any] = {name: _value(name, typed)}
     if name in _OF_REQUEST:
         options = replace(options, **change)
@@ -35,10 +30,29 @@ def changed(options: Options, key: str, typed: str) -> tuple[Options, str]:
     return options, f"{name} = {_shown(change[name])}, from the next answer on"
 
 
+def shown(options: Options, key: str) -> str:
+    """One setting and its value. Raises: `UsageError` for an unknown name."""
+    name = _named(key)
+    return f"{name} = {_shown(_of(options, name))}"
+
+
 def listing(options: Options) -> str:
     """Every setting and its value, a line each."""
-    owners = {name: options if name in _OF_REQUEST else options.sampling for name in SETTINGS}
-    return "\n".join(f"{name:<18}{_shown(getattr(owners[name], name))}" for name in SETTINGS)
+    return "\n".join(f"{name:<18}{_shown(_of(options, name))}" for name in SETTINGS)
+
+
+def _named(key: str) -> str:
+    name = key.replace("-", "_")
+    name = _SHORT.get(name, name)
+    if name not in SETTINGS:
+        close = difflib.get_close_matches(name, SETTINGS, 1)
+        meant = f"did you mean {close[0]}?" if close else f"there are {', '.join(SETTINGS)}"
+        raise UsageError(f"there is no setting '{key}'; {meant}")
+    return name
+
+
+def _of(options: Options, name: str) -> object:
+    return getattr(options if name in _OF_REQUEST else options.sampling, name)
 
 
 def _value(name: str, typed: str) -> int | float | bool | None:

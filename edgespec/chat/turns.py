@@ -45,6 +45,11 @@ def line_of(text: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
+def counted(n: int, what: str) -> str:
+    """`1 turn`, `3 turns`."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
     """What loading is doing."""

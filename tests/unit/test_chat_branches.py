@@ -75,3 +75,18 @@ def test_regenerate_asks_the_same_again_without_the_old_answer() -> None:
     assert new is not None
     assert (old.text, controller.turns, new.text) == ("First.", [new], "Second.")
     assert [m["content"] for m in lm.requests[1].messages] == ["Which?"]
+
+
+def test_edit_of_another_chats_message_is_a_new_message() -> None:
+    controller, lm = attached("One.", "Two.", "Three.")
+    controller.send("a")
+    followed(controller)
+    old = controller.send("b")
+    followed(controller)
+
+    controller.clear()
+    turn = controller.edit(old, "c")
+    followed(controller)
+
+    assert (controller.turns, turn.parent) == ([turn], None)
+    assert [m["content"] for m in lm.requests[2].messages] == ["c"]

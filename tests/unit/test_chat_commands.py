@@ -138,7 +138,7 @@ def test_set_changes_the_limits_of_the_request() -> None:
         ("/set max_tokens -1", "max_tokens is -1, but must be 0 or more"),
         ("/draft sufix", "there is no drafter 'sufix'; /draft takes on, off, auto, none, model"),
         ("/think maybe", "/think is on or off, not 'maybe'"),
-        ("/copy 7", "there are 2 answers; /copy 7 is none of them"),
+        ("/copy 7", "this chat has 2 answers; /copy 7 is none of them"),
     ],
 )
 def test_argument_without_a_meaning_is_refused_with_a_sentence(line: str, sentence: str) -> None:
@@ -156,6 +156,18 @@ def test_set_alone_lists_every_setting() -> None:
 
     assert "temperature       0.0" in text
     assert "max_tokens        auto" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("/set temp", "temperature = 0.0"),
+        ("/set seed", "seed = auto"),
+        ("/set top-k 5", "top_k = 5"),
+    ],
+)
+def test_set_with_a_name_shows_its_value(line: str, text: str) -> None:
+    assert said(controller_after(), line).text.startswith(text)
 
 
 def test_copy_gives_the_raw_text_of_an_answer() -> None:
@@ -204,6 +216,16 @@ def test_stats_text_shows_numbers_that_agree() -> None:
     assert "accepted   61% (132 of 216)" in text
     assert "by place   85% 70% 52% 37%" in text
     assert "per round  3.44 tokens, rounds: 54" in text
+
+
+def test_completions_know_other_names_too() -> None:
+    assert [entry.name for entry in completions("/cl")] == ["new"]
+    assert [entry.name for entry in completions("/fi")] == ["search"]
+
+
+def test_nothing_is_exported_before_something_was_said(tmp_path: Path) -> None:
+    assert said(controller_after(), "/export md").text == "nothing has been said yet"
+    assert not [*tmp_path.iterdir()]
 
 
 def test_completions_shrink_to_the_command_that_is_typed() -> None:
@@ -348,7 +370,7 @@ def test_saved_chats_are_listed_opened_searched_titled_and_deleted(tmp_path: Pat
     assert found.startswith(first)
     assert "answer: The *zeb*ra." in found
     assert (opened.effect, opened.text) == ("opened", '"Animals", 1 turn; /show shows them')
-    assert deleted == Outcome('deleted "Animals", 1 turns; /undo brings it back', "cleared")
+    assert deleted == Outcome('deleted "Animals", 1 turn; /undo brings it back', "cleared")
     assert back == f'"Animals" is back: /resume {first}'
     controller.close()
 

@@ -49,6 +49,28 @@ def test_failed_load_is_told_and_tried_again_by_the_next_message() -> None:
     assert turn.text == "Hello."
 
 
+def test_load_that_failed_begins_again_without_a_message() -> None:
+    attempts: list[int] = []
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise ModelNotFound("no file x.gguf", hint="edgespec models")
+        return ScriptedLM()
+
+    controller = ChatController()
+    began = [controller.load_again()]
+    controller.load(open_model)
+    began.append(controller.load_again())
+    list(controller.follow())
+    began.append(controller.load_again())
+    list(controller.follow())
+    began.append(controller.load_again())
+
+    assert began == [False, False, True, False]
+    assert controller.state == "READY"
+
+
 def test_what_gave_way_to_short_memory_is_told() -> None:
     about = replace(DESCRIPTION, gave_way=("context 32,768 -> 8,192 to fit",))
     controller = ChatController()
