@@ -70,14 +70,15 @@ def controller(
     paid: Sequence[TracedPaid] = (),
     costs: Costs | None = None,
     branching: Sequence["Planter"] = (),
-    **settings: int | None,
+    *,
+    draft_len: int | None = None,
 ) -> Auto:
     costs = costs or costs_of()
     usual = {arm.name: Usual(arm.buckets) for arm in free}
     usual |= {arm.name: Usual(arm.buckets) for arm in paid}
     usual |= {arm.name: Usual(arm.buckets) for arm in branching}
     log = Log("auto", None, costs)
-    return Auto(free, paid, costs, usual, log, branching=branching, **settings)
+    return Auto(free, paid, costs, usual, log, branching=branching, draft_len=draft_len)
 
 
 def context_of(n: int) -> Tokens:

@@ -1,7 +1,7 @@
 """The sampling chain written to be read, not to be fast: a full sort, float64, one step a line."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def softmax(logits: dict[int, float]) -> dict[int, float]:
     return {token: weight / total for token, weight in weights.items()}
 
 
-def head(ranked, p, is_enough):
+def head(ranked: list[int], p: dict[int, float], is_enough: Callable[[float], bool]) -> list[int]:
     """The shortest head of `ranked` whose mass is enough."""
     mass = 0.0
     for n, token in enumerate(ranked, start=1):

@@ -4,7 +4,8 @@ from edgespec.chat.turns import Turn
 
 def grown(*edges: tuple[str, str]) -> tuple[TurnTree, dict[str, Turn]]:
     """A tree of turns by name: (parent, child) in the order they were added."""
-    tree, turns = TurnTree(), {}
+    tree = TurnTree()
+    turns: dict[str, Turn] = {}
     for parent, child in edges:
         turns[child] = Turn(child, parent=turns.get(parent))
         tree.add(turns[child])

@@ -8,7 +8,7 @@ import pytest
 
 from edgespec.api.levels import Level, Tiers
 from edgespec.control.costs import Measured
-from edgespec.core import Draft, Row, Sampling, Session
+from edgespec.core import Draft, Row, Sampling, Session, Tokens
 from edgespec.costs import PassCosts
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.cascade import CascadeDrafter
@@ -35,7 +35,7 @@ class Near(NumpyLM):
         super().__init__(N_VOCAB, seed=seed, scale=0.5)
         self._larger = larger
 
-    def row(self, tokens: Sequence[int]) -> Row:
+    def row(self, tokens: Sequence[int] | Tokens) -> Row:
         return self._larger.row(tokens) + super().row(tokens)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgespec.core import Draft, Row, Sampling, Tokens
-from edgespec.costs import PassCosts
+from edgespec.costs import UNMEASURED, PassCosts, RowCosts
 from edgespec.drafters import DrafterInputs, create
 from edgespec.drafters.lookahead import SHAPES, LookaheadDrafter, Shape, shape_for
 from edgespec.errors import UsageError
@@ -45,8 +45,8 @@ class Rows:
         return rows
 
 
-def drafter(shape: Shape | None = SMALL, *, max_branches: int = 16, **more) -> LookaheadDrafter:
-    inputs = DrafterInputs(N_VOCAB, lambda token: False, max_branches=max_branches, **more)
+def drafter(shape: Shape | None = SMALL, *, costs: RowCosts = UNMEASURED) -> LookaheadDrafter:
+    inputs = DrafterInputs(N_VOCAB, lambda token: False, costs=costs, max_branches=16)
     return LookaheadDrafter(inputs, shape)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgespec.control import Fixed
-from edgespec.core import Draft, Row
+from edgespec.core import Draft, Row, Tokens
 from edgespec.decode import Request, speculate
 from edgespec.drafters.model import ModelDrafter
 from edgespec.drafters.record import Record
@@ -63,7 +63,7 @@ def test_drafter_forgives_failures_that_are_not_in_a_row() -> None:
 class ShuffledLM(NumpyLM):
     """As sure of itself as the other, and never right."""
 
-    def row(self, tokens: Sequence[int]) -> Row:
+    def row(self, tokens: Sequence[int] | Tokens) -> Row:
         return np.roll(super().row(tokens), 1)
 
 

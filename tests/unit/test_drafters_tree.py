@@ -1,8 +1,10 @@
 """The tree of several drafters: what is merged, at which price, and what is learned from it."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from edgespec.core import Draft, Sampling, Tokens
+from edgespec.core import Draft, Drafter, Sampling, Tokens
 from edgespec.costs import PassCosts
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.index import IndexDrafter
@@ -18,10 +20,18 @@ FORKED = tokens_of(1, 2, 3, 4, 4, 1, 2, 5, 6, 7, 1, 2)
 """After 1, 2 came 3 once, and 5 the last time."""
 
 
-def tree(costs: PassCosts = FLAT, texts: list[int] | None = None, **more) -> TreeDrafter:
-    retriever = None if texts is None else ListRetriever(texts)
+def tree(
+    costs: PassCosts = FLAT,
+    texts: list[int] | None = None,
+    beside: Mapping[str, Drafter] | None = None,
+) -> TreeDrafter:
     inputs = DrafterInputs(
-        50, lambda token: token == 49, costs=costs, retriever=retriever, max_branches=16, **more
+        50,
+        lambda token: token == 49,
+        costs=costs,
+        retriever=None if texts is None else ListRetriever(texts),
+        max_branches=16,
+        beside=beside or {},
     )
     return TreeDrafter(inputs)
 

@@ -1,7 +1,7 @@
 """What would end the process inside llama.cpp, or hang it: refused with a sentence before."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +9,11 @@ import pytest
 
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
-from tests.fuzz.anatomy import Anatomy, Key, number_key, text_key
-from tests.fuzz.originals import dissect, write_qwen3moe, write_qwen35
+from tests.fuzz.anatomy import Anatomy, Key, dissect, number_key, text_key
+from tests.fuzz.originals import write_qwen3moe, write_qwen35
 from tests.tinygguf import write_gemma3, write_hybrid, write_llama
 
-WRITERS = {
+WRITERS: dict[str, Callable[[Path], Path]] = {
     "llama": write_llama,
     "gemma3": write_gemma3,
     "lfm2": write_hybrid,

@@ -27,11 +27,12 @@ V1 = {
     "/sys/fs/cgroup/memory/box/memory.usage_in_bytes": f"{GIB}\n",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
 }
+NO_FILES: dict[str, str] = {}
 CORES = Cores(physical=4, logical=8, quota=2.5)
 
 
 def test_memory_is_the_systems_where_nothing_limits_it() -> None:
-    memory = read_memory({}.get, lambda: WHOLE, -1)
+    memory = read_memory(NO_FILES.get, lambda: WHOLE, -1)
 
     assert (memory.total_bytes, memory.available_bytes, memory.limit) == (*WHOLE, "")
 
@@ -103,7 +104,7 @@ def test_memory_says_why_it_is_unknown() -> None:
     def silent() -> tuple[int, int]:
         raise OSError("no such call")
 
-    memory = read_memory({}.get, silent, -1)
+    memory = read_memory(NO_FILES.get, silent, -1)
 
     assert isinstance(memory.available_bytes, Unknown)
     assert "no such call" in memory.available_bytes.reason
@@ -134,7 +135,7 @@ def test_instructions_say_why_they_are_unknown() -> None:
     def broken() -> str:
         raise OSError("no library")
 
-    cpu = read_cpu({}.get, CORES, broken)
+    cpu = read_cpu(NO_FILES.get, CORES, broken)
 
     assert isinstance(cpu.instructions, Unknown)
     assert "no library" in cpu.instructions.reason

@@ -7,13 +7,13 @@ import pytest
 from edgespec.errors import DoesNotFit
 from edgespec.plan.fit import DRAFT_LOGITS
 from edgespec.plan.make import make_plan, next_rung
-from edgespec.plan.types import Asked, LayerSizes, PlanRequest
+from edgespec.plan.types import Asked, LayerSizes, ModelSizes, PlanRequest
 from tests.unit.plan_world import DRAFT, TARGET, TINY, gpu, machine, model
 
 NAMED = Asked(draft="required")
 
 
-def asked(*lower, gpu_gib: float = 24) -> PlanRequest:
+def asked(*lower: ModelSizes, gpu_gib: float = 24) -> PlanRequest:
     return PlanRequest(machine(gpu("CUDA0", gpu_gib * 1024)), TARGET, (DRAFT,), NAMED, lower=lower)
 
 

@@ -17,6 +17,7 @@ from edgespec.replay.oracle import best_s
 from edgespec.replay.play import Arms, play, total_s
 from edgespec.replay.policies import auto, fixed, plain, static
 from edgespec.replay.trace import Proposal, Trace
+from tests.fakes import tokens_of
 
 FORK = (
     Way((), (("suffix", 2), ("suffix", 2)), 0),
@@ -94,7 +95,9 @@ def test_fewer_nodes_than_a_window_are_a_chain_from_the_pool() -> None:
     arms = Arms.of(
         Trace("made", 0.0, 50, 1, {"lookahead": (Proposal((0,), 1),)}, {}, windows={7: (0,)}), FLAT
     )
-    few, many = (arms.chosen(fixed("lookahead", k)(arms, FLAT).choose([], 63)) for k in (3, 7))
+    few, many = (
+        arms.chosen(fixed("lookahead", k)(arms, FLAT).choose(tokens_of(), 63)) for k in (3, 7)
+    )
 
     assert (few, many) == (arms.free[0], arms.branching[0])
 

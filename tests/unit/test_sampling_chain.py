@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -66,7 +67,9 @@ settings_of_chain = st.builds(
 
 @FIXED
 @given(small_rows, settings_of_chain, st.lists(st.integers(0, 11), max_size=10))
-def test_chain_equals_the_reference_on_small_rows(logits, params, history):
+def test_chain_equals_the_reference_on_small_rows(
+    logits: list[float], params: Sampling, history: list[int]
+) -> None:
     row = row_of(*logits)
     history = [token % len(row) for token in history]
 
@@ -84,7 +87,9 @@ def test_chain_equals_the_reference_on_small_rows(logits, params, history):
     st.integers(0, 2**32 - 1),
     settings_of_chain,
 )
-def test_chain_equals_the_reference_on_long_rows(n, scale, decimals, lead, seed, params):
+def test_chain_equals_the_reference_on_long_rows(
+    n: int, scale: float, decimals: int, lead: int, seed: int, params: Sampling
+) -> None:
     rng = np.random.default_rng(seed)
     row = (scale * rng.normal(size=n)).round(decimals).astype(np.float32)
     row[rng.choice(n, 5)] += lead
@@ -99,18 +104,23 @@ def test_chain_equals_the_reference_on_long_rows(n, scale, decimals, lead, seed,
 
 @FIXED
 @given(small_rows, settings_of_chain, st.lists(st.integers(0, 11), max_size=10))
-def test_distribution_is_ascending_positive_and_sums_to_one(logits, params, history):
+def test_distribution_is_ascending_positive_and_sums_to_one(
+    logits: list[float], params: Sampling, history: list[int]
+) -> None:
     dist = shaped(row_of(*logits), params, tokens_of(*(t % len(logits) for t in history)))
 
     assert (np.diff(dist.ids) > 0).all()
     assert (dist.probs > 0).all()
     assert math.isclose(dist.probs.sum(), 1, abs_tol=1e-12)
-    assert (dist.ids.dtype, dist.probs.dtype) == (np.int32, np.float64)
+    assert dist.ids.dtype == np.int32
+    assert dist.probs.dtype == np.float64
 
 
 @FIXED
 @given(small_rows, settings_of_chain)
-def test_temperature_zero_is_the_argmax_whatever_else_is_set(logits, params):
+def test_temperature_zero_is_the_argmax_whatever_else_is_set(
+    logits: list[float], params: Sampling
+) -> None:
     row = row_of(*logits)
     params = dataclasses.replace(params, temperature=0.0)
 
@@ -119,17 +129,17 @@ def test_temperature_zero_is_the_argmax_whatever_else_is_set(logits, params):
     assert as_dict(dist) == {int(row.argmax()): 1.0}
 
 
-def test_temperature_zero_takes_the_lowest_id_of_equals():
+def test_temperature_zero_takes_the_lowest_id_of_equals() -> None:
     assert shaped(row_of(1, 3, 3), Sampling(), NO_HISTORY).ids.tolist() == [1]
 
 
-def test_top_k_zero_is_off():
+def test_top_k_zero_is_off() -> None:
     dist = shaped(row_of(1, 2, 3), Sampling(1, top_k=0), NO_HISTORY)
 
     assert dist.ids.tolist() == [0, 1, 2]
 
 
-def test_truncation_happens_before_temperature():
+def test_truncation_happens_before_temperature() -> None:
     row = np.log(np.array([0.6, 0.3, 0.1], np.float32))
 
     cold = shaped(row, Sampling(0.1, top_p=0.8), NO_HISTORY)
@@ -138,7 +148,7 @@ def test_truncation_happens_before_temperature():
     assert cold.ids.tolist() == hot.ids.tolist() == [0, 1]
 
 
-def test_top_p_keeps_what_reaches_p_and_typical_p_what_exceeds_it():
+def test_top_p_keeps_what_reaches_p_and_typical_p_what_exceeds_it() -> None:
     row = row_of(1, 1, 1, 1)
 
     assert shaped(row, Sampling(1, top_p=0.5), NO_HISTORY).ids.tolist() == [0, 1]
@@ -146,7 +156,7 @@ def test_top_p_keeps_what_reaches_p_and_typical_p_what_exceeds_it():
 
 
 @pytest.mark.parametrize("min_p", [0, 1e-4])
-def test_top_p_looks_beyond_the_tokens_near_the_best(min_p: float):
+def test_top_p_looks_beyond_the_tokens_near_the_best(min_p: float) -> None:
     """One token leads by 9, yet the thousands behind it hold two fifths of the mass."""
     row = np.zeros(6_000, np.float32)
     row[1_000] = 9
@@ -158,17 +168,19 @@ def test_top_p_looks_beyond_the_tokens_near_the_best(min_p: float):
     assert dist.ids.tolist()[-1] == 3_000
 
 
-@pytest.mark.parametrize("options", [{"typical_p": 0.3}, {"top_p": 0.3}, {"min_p": 0.3}])
-def test_few_that_are_left_of_many_have_exact_probabilities(options: dict[str, float]):
+@pytest.mark.parametrize(
+    "params", [Sampling(1, typical_p=0.3), Sampling(1, top_p=0.3), Sampling(1, min_p=0.3)]
+)
+def test_few_that_are_left_of_many_have_exact_probabilities(params: Sampling) -> None:
     row = np.random.default_rng(0).normal(size=6_000).astype(np.float32)
 
-    dist = shaped(row, Sampling(1, **options), NO_HISTORY)
+    dist = shaped(row, params, NO_HISTORY)
 
     weights = np.exp(row[dist.ids].astype(np.float64))
     np.testing.assert_allclose(dist.probs, weights / weights.sum(), rtol=1e-12)
 
 
-def test_repeat_penalty_divides_positive_and_multiplies_negative_logits():
+def test_repeat_penalty_divides_positive_and_multiplies_negative_logits() -> None:
     params = Sampling(1, repeat_penalty=2)
 
     dist = shaped(row_of(2, -2, 0), params, tokens_of(0, 1))
@@ -177,7 +189,7 @@ def test_repeat_penalty_divides_positive_and_multiplies_negative_logits():
     np.testing.assert_allclose(dist.probs, weights / weights.sum())
 
 
-def test_frequency_counts_and_presence_does_not():
+def test_frequency_counts_and_presence_does_not() -> None:
     params = Sampling(1, frequency_penalty=0.5, presence_penalty=0.25)
 
     dist = shaped(row_of(0, 0), params, tokens_of(0, 0, 0))
@@ -187,7 +199,7 @@ def test_frequency_counts_and_presence_does_not():
 
 
 @pytest.mark.parametrize(("last_n", "winner"), [(-1, 1), (0, 0), (1, 0), (2, 1)])
-def test_penalties_look_at_the_last_n_tokens(last_n: int, winner: int):
+def test_penalties_look_at_the_last_n_tokens(last_n: int, winner: int) -> None:
     params = Sampling(presence_penalty=5, repeat_last_n=last_n)
 
     dist = shaped(row_of(1, 0, -9), params, tokens_of(0, 2))
@@ -195,7 +207,7 @@ def test_penalties_look_at_the_last_n_tokens(last_n: int, winner: int):
     assert dist.ids.tolist() == [winner]
 
 
-def test_penalties_over_a_long_history_equal_the_reference():
+def test_penalties_over_a_long_history_equal_the_reference() -> None:
     rng = np.random.default_rng(0)
     row = rng.normal(size=300).astype(np.float32)
     history = [*rng.integers(0, 280, 5_000).tolist(), *range(280, 290)]
@@ -208,14 +220,14 @@ def test_penalties_over_a_long_history_equal_the_reference():
     assert_same_law(dist, row, params, history)
 
 
-def test_penalties_ignore_tokens_beyond_a_narrower_row():
+def test_penalties_ignore_tokens_beyond_a_narrower_row() -> None:
     params = Sampling(presence_penalty=5)
 
     assert shaped(row_of(1, 0), params, tokens_of(7, 0)).ids.tolist() == [1]
 
 
 @pytest.mark.parametrize("bias", [-100.0, -math.inf, -1e30])
-def test_bias_bans_a_token(bias: float):
+def test_bias_bans_a_token(bias: float) -> None:
     dist = shaped(row_of(9, 1, 0), Sampling(1, logit_bias=((0, bias),)), NO_HISTORY)
 
     assert dist.prob(0) < 1e-30
@@ -224,28 +236,34 @@ def test_bias_bans_a_token(bias: float):
 
 @pytest.mark.parametrize("bias", [100.0, math.inf, 1e30])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_bias_makes_a_token_certain(bias: float, temperature: float):
+def test_bias_makes_a_token_certain(bias: float, temperature: float) -> None:
     params = Sampling(temperature, logit_bias=((2, bias),), typical_p=0.9, top_p=0.9)
 
     assert shaped(row_of(9, 1, 0), params, NO_HISTORY).prob(2) > 1 - 1e-12
 
 
 @pytest.mark.parametrize("n_vocab", [3, 6_000])
-@pytest.mark.parametrize("options", [{"typical_p": 0.9}, {"min_p": 0.1}], ids=["typical", "min-p"])
-def test_biases_at_the_ends_of_the_float_range_mean_what_they_say(n_vocab: int, options):
-    params = Sampling(1, top_p=0.9, logit_bias=((0, -3e38), (2, 3e38)), **options)
+@pytest.mark.parametrize(
+    "params",
+    [Sampling(1, top_p=0.9, typical_p=0.9), Sampling(1, top_p=0.9, min_p=0.1)],
+    ids=["typical", "min-p"],
+)
+def test_biases_at_the_ends_of_the_float_range_mean_what_they_say(
+    n_vocab: int, params: Sampling
+) -> None:
+    params = dataclasses.replace(params, logit_bias=((0, -3e38), (2, 3e38)))
 
     assert as_dict(shaped(np.zeros(n_vocab, np.float32), params, NO_HISTORY)) == {2: 1.0}
 
 
-def test_two_infinite_biases_share_the_mass():
+def test_two_infinite_biases_share_the_mass() -> None:
     params = Sampling(1, logit_bias=((0, math.inf), (2, math.inf)))
 
     assert as_dict(shaped(row_of(9, 1, 0), params, NO_HISTORY)) == {0: 0.5, 2: 0.5}
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_banning_every_token_is_an_error_a_person_can_mend(temperature: float):
+def test_banning_every_token_is_an_error_a_person_can_mend(temperature: float) -> None:
     params = Sampling(temperature, logit_bias=((0, -math.inf), (1, -math.inf)))
 
     with pytest.raises(EngineError, match="bans every token"):
@@ -254,12 +272,12 @@ def test_banning_every_token_is_an_error_a_person_can_mend(temperature: float):
 
 @pytest.mark.parametrize("logits", [(math.nan, 1.0), (1.0, math.nan), (-math.inf,) * 2])
 @pytest.mark.parametrize("params", [Sampling(), Sampling(1), Sampling(logit_bias=((0, 1.0),))])
-def test_row_without_a_best_logit_is_our_fault(logits, params):
+def test_row_without_a_best_logit_is_our_fault(logits: Sequence[float], params: Sampling) -> None:
     with pytest.raises(AssertionError, match="row of 2 logits"):
         shaped(row_of(*logits), params, NO_HISTORY)
 
 
-def test_row_is_not_written_to():
+def test_row_is_not_written_to() -> None:
     row = row_of(1, 2, 3)
     row.flags.writeable = False
 
@@ -269,13 +287,13 @@ def test_row_is_not_written_to():
 
 
 @pytest.mark.parametrize("temperature", [5e-324, 1e-30, 1e-6])
-def test_tiny_temperature_is_nearly_greedy(temperature: float):
+def test_tiny_temperature_is_nearly_greedy(temperature: float) -> None:
     dist = shaped(row_of(1, 2, 1.999), Sampling(temperature), NO_HISTORY)
 
     assert as_dict(dist) == {1: 1.0}
 
 
-def test_distributions_over_the_whole_vocabulary_share_their_ids():
+def test_distributions_over_the_whole_vocabulary_share_their_ids() -> None:
     rows = np.random.default_rng(0).normal(size=(2, 5_000)).astype(np.float32)
 
     p, q = (shaped(row, Sampling(1), NO_HISTORY) for row in rows)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgespec.core import Row
+from edgespec.core import Probs, Row
 from edgespec.sampling.head import Head
 from edgespec.sampling.pool import whole
 from edgespec.sampling.truncate import min_p_floor
@@ -32,13 +32,14 @@ rows = st.builds(
 floors = st.sampled_from([0.0, 1e-4, 0.02, 0.3])
 
 
-def true_weights(row: Row) -> np.ndarray:
-    return np.exp(row.astype(np.float64) - row.max())
+def true_weights(row: Row) -> Probs:
+    weights: Probs = np.exp(row.astype(np.float64) - row.max())
+    return weights
 
 
 @FIXED
 @given(rows, floors)
-def test_bounds_hold_the_true_total(row: Row, min_p: float):
+def test_bounds_hold_the_true_total(row: Row, min_p: float) -> None:
     head = Head.of(whole(row), min_p_floor(row.max(), min_p))
 
     if head is not None:
@@ -47,7 +48,7 @@ def test_bounds_hold_the_true_total(row: Row, min_p: float):
         assert least * (1 - 1e-9) <= total <= most * (1 + 1e-9)
 
 
-def test_bounds_hold_when_all_others_lie_just_below_the_head():
+def test_bounds_hold_when_all_others_lie_just_below_the_head() -> None:
     row = np.full(3_000, -8.01, np.float32)
     row[7] = 0
     head = Head.of(whole(row), -math.inf)
@@ -60,7 +61,7 @@ def test_bounds_hold_when_all_others_lie_just_below_the_head():
 @given(rows, floors, st.floats(0.05, 0.999), st.floats(1, 1.3))
 def test_cut_is_right_for_both_masses_or_undecided(
     row: Row, min_p: float, share: float, slack: float
-):
+) -> None:
     floor = min_p_floor(row.max(), min_p)
     head = Head.of(whole(row), floor)
     weights = true_weights(row)
@@ -76,7 +77,7 @@ def test_cut_is_right_for_both_masses_or_undecided(
             assert found == {token for token in order[:n_kept].tolist() if row[token] >= floor}
 
 
-def test_head_of_a_peaked_row_decides_alone():
+def test_head_of_a_peaked_row_decides_alone() -> None:
     row = row_of(2.5, 25, 30, seed=0)
     head = Head.of(whole(row), -math.inf)
     assert head is not None
@@ -88,7 +89,7 @@ def test_head_of_a_peaked_row_decides_alone():
     assert len(cut) < len(head.few)
 
 
-def test_head_of_a_flat_row_is_what_min_p_keeps_and_decides_alone():
+def test_head_of_a_flat_row_is_what_min_p_keeps_and_decides_alone() -> None:
     row = row_of(1, 0, 1, seed=0)
     head = Head.of(whole(row), min_p_floor(row.max(), 0.2))
     assert head is not None
@@ -100,5 +101,5 @@ def test_head_of_a_flat_row_is_what_min_p_keeps_and_decides_alone():
 
 
 @pytest.mark.parametrize("floor", [-math.inf, -20.0])
-def test_flat_row_has_no_head_without_a_floor_that_leaves_few(floor: float):
+def test_flat_row_has_no_head_without_a_floor_that_leaves_few(floor: float) -> None:
     assert Head.of(whole(row_of(1, 0, 1, seed=0)), floor) is None

@@ -52,7 +52,7 @@ chains = st.builds(
 
 @FIXED
 @given(chains, st.sampled_from([1, 3, 100, 2_900]), st.integers(0, 2**32 - 1))
-def test_lazy_mask_equals_masking_first(params: Sampling, n_allowed: int, seed: int):
+def test_lazy_mask_equals_masking_first(params: Sampling, n_allowed: int, seed: int) -> None:
     row = random_row(seed)
     allowed = np.random.default_rng(seed).choice(N, n_allowed, replace=False)
     history = np.array([int(row.argmax())], np.int32)
@@ -66,7 +66,7 @@ def test_lazy_mask_equals_masking_first(params: Sampling, n_allowed: int, seed: 
     np.testing.assert_allclose(dist.probs, expected.probs, rtol=1e-12)
 
 
-def test_greedy_asks_about_the_best_token_alone_when_it_is_allowed():
+def test_greedy_asks_about_the_best_token_alone_when_it_is_allowed() -> None:
     grammar = Only(0)
 
     shaped(falling_row(), Sampling(), NO_HISTORY, grammar)
@@ -74,7 +74,7 @@ def test_greedy_asks_about_the_best_token_alone_when_it_is_allowed():
     assert grammar.asked == [0]
 
 
-def test_greedy_asks_in_growing_batches_and_never_twice():
+def test_greedy_asks_in_growing_batches_and_never_twice() -> None:
     grammar = Only(50)
 
     dist = shaped(falling_row(), Sampling(), NO_HISTORY, grammar)
@@ -83,7 +83,7 @@ def test_greedy_asks_in_growing_batches_and_never_twice():
     assert grammar.asked == list(range(1 + 8 + 64))
 
 
-def test_top_k_asks_about_k_tokens_when_they_are_allowed():
+def test_top_k_asks_about_k_tokens_when_they_are_allowed() -> None:
     grammar = Only(*range(N))
 
     shaped(falling_row(), Sampling(1, top_k=40), NO_HISTORY, grammar)
@@ -91,7 +91,7 @@ def test_top_k_asks_about_k_tokens_when_they_are_allowed():
     assert grammar.asked == list(range(40))
 
 
-def test_min_p_asks_only_above_its_floor():
+def test_min_p_asks_only_above_its_floor() -> None:
     grammar = Only(*range(2, N))
 
     dist = shaped(falling_row(), Sampling(1, min_p=0.5), NO_HISTORY, grammar)
@@ -100,7 +100,7 @@ def test_min_p_asks_only_above_its_floor():
     assert max(grammar.asked) < 2 + 35
 
 
-def test_plain_temperature_asks_about_everything_once():
+def test_plain_temperature_asks_about_everything_once() -> None:
     grammar = Only(7, 8)
 
     dist = shaped(falling_row(), Sampling(1), NO_HISTORY, grammar)
@@ -114,12 +114,12 @@ def test_plain_temperature_asks_about_everything_once():
     [Sampling(), Sampling(1), Sampling(1, top_k=4), Sampling(1, min_p=0.1)],
     ids=["greedy", "plain", "top-k", "min-p"],
 )
-def test_nothing_allowed_is_an_error_a_person_can_mend(params: Sampling):
+def test_nothing_allowed_is_an_error_a_person_can_mend(params: Sampling) -> None:
     with pytest.raises(EngineError, match="the grammar allows no token"):
         shaped(falling_row(), params, NO_HISTORY, Only())
 
 
-def test_ban_wins_over_the_grammar():
+def test_ban_wins_over_the_grammar() -> None:
     params = Sampling(logit_bias=((3, -np.inf),))
 
     with pytest.raises(EngineError, match="the grammar allows no token"):

@@ -10,7 +10,7 @@ from edgespec.sampling import RequestSampler
 from edgespec.verify import accept_probability, residual, verify
 from tests.fakes import tokens_of
 
-RULES = ["token", "block"]
+RULES: list[Rule] = ["token", "block"]
 FIXED = settings(derandomize=True, deadline=None, max_examples=150)
 
 
@@ -63,13 +63,13 @@ def points(*tokens: int) -> Rows:
     return Rows(*map(Dist.point, tokens))
 
 
-def test_deterministic_draft_that_is_right_gets_a_bonus():
+def test_deterministic_draft_that_is_right_gets_a_bonus() -> None:
     verdict = verify(Draft((4, 5)), points(4, 5, 6), Scripted(), 10)
 
     assert verdict == Verdict(2, (4, 5, 6), "bonus")
 
 
-def test_deterministic_draft_ends_at_the_first_mismatch():
+def test_deterministic_draft_ends_at_the_first_mismatch() -> None:
     p = points(4, 9, 6)
 
     verdict = verify(Draft((4, 5, 6)), p, Scripted(), 10)
@@ -78,11 +78,11 @@ def test_deterministic_draft_ends_at_the_first_mismatch():
     assert p.asked == [0, 1]
 
 
-def test_empty_draft_gives_one_token():
+def test_empty_draft_gives_one_token() -> None:
     assert verify(Draft(), points(3), Scripted(), 10) == Verdict(0, (3,), "bonus")
 
 
-def test_every_draw_is_told_its_position():
+def test_every_draw_is_told_its_position() -> None:
     sampler = Scripted()
 
     verify(Draft((4, 5)), points(4, 5, 6), sampler, 10)
@@ -91,7 +91,7 @@ def test_every_draw_is_told_its_position():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_sampled_draft_that_equals_the_target_is_accepted_whole(rule):
+def test_sampled_draft_that_equals_the_target_is_accepted_whole(rule: Rule) -> None:
     q = dist(0.5, 0.5)
     draft = Draft((0, 1), (q, q))
 
@@ -101,7 +101,7 @@ def test_sampled_draft_that_equals_the_target_is_accepted_whole(rule):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_refused_token_is_replaced_by_the_residuals(rule):
+def test_refused_token_is_replaced_by_the_residuals(rule: Rule) -> None:
     p, q = dist(0.2, 0.5, 0.3), dist(0.8, 0.1, 0.1)
 
     verdict = verify(Draft((0,), (q,)), Rows(p, p), Scripted(0.26), 5, rule=rule)
@@ -110,7 +110,7 @@ def test_refused_token_is_replaced_by_the_residuals(rule):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_point_masses_need_no_case_of_their_own(rule):
+def test_point_masses_need_no_case_of_their_own(rule: Rule) -> None:
     """A greedy target: a sampled draft is accepted as far as it is the argmax."""
     q = dist(0.1, 0.9)
     draft = Draft((1, 1), (q, q))
@@ -121,7 +121,7 @@ def test_point_masses_need_no_case_of_their_own(rule):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_token_of_probability_zero_falls_even_at_u_zero(rule):
+def test_token_of_probability_zero_falls_even_at_u_zero(rule: Rule) -> None:
     p, q = dist(0, 1), dist(0.5, 0.5)
 
     verdict = verify(Draft((0,), (q,)), Rows(p, p), Scripted(0.0), 0, rule=rule)
@@ -130,7 +130,7 @@ def test_token_of_probability_zero_falls_even_at_u_zero(rule):
 
 
 @pytest.mark.parametrize(("rule", "asked"), [("token", [0]), ("block", [0, 1])])
-def test_rows_behind_a_refusal_are_not_asked_for(rule, asked: list[int]):
+def test_rows_behind_a_refusal_are_not_asked_for(rule: Rule, asked: list[int]) -> None:
     """Block verification must look on while a later token could still turn the scale."""
     p, q = dist(0.2, 0.8), dist(0.8, 0.2)
     zero = dist(0, 1)
@@ -141,7 +141,7 @@ def test_rows_behind_a_refusal_are_not_asked_for(rule, asked: list[int]):
     assert rows.asked == asked
 
 
-def test_block_may_accept_what_single_tokens_lose():
+def test_block_may_accept_what_single_tokens_lose() -> None:
     """A doubtful first token is redeemed by a second one that the target likes much more."""
     p, q = dist(0.4, 0.6), dist(0.8, 0.2)
     draft, uniforms = Draft((0, 1), (q, q)), (0.6, 0.6)
@@ -152,7 +152,7 @@ def test_block_may_accept_what_single_tokens_lose():
     assert (by_token.accepted, by_block.accepted) == (0, 2)
 
 
-def test_block_is_the_default_for_sampled_drafts():
+def test_block_is_the_default_for_sampled_drafts() -> None:
     p, q = dist(0.4, 0.6), dist(0.8, 0.2)
 
     verdict = verify(Draft((0, 1), (q, q)), Rows(p, p, p), Scripted(0.6, 0.6), 0)
@@ -160,7 +160,7 @@ def test_block_is_the_default_for_sampled_drafts():
     assert verdict.accepted == 2
 
 
-def test_reproducible_sampler_matches_even_sampled_drafts():
+def test_reproducible_sampler_matches_even_sampled_drafts() -> None:
     sampler = RequestSampler(Sampling(1, seed=1, reproducible=True), 4)
     p = dist(0.25, 0.25, 0.25, 0.25)
     own = sampler.draw(p, 0)
@@ -172,7 +172,7 @@ def test_reproducible_sampler_matches_even_sampled_drafts():
     assert wrong.tokens == (own,)
 
 
-def test_sampled_draft_without_all_its_distributions_is_our_fault():
+def test_sampled_draft_without_all_its_distributions_is_our_fault() -> None:
     q = dist(0.5, 0.5)
 
     with pytest.raises(AssertionError, match="keeps every q"):
@@ -190,7 +190,9 @@ def normalised(weights: list[float]) -> Dist:
 
 @FIXED
 @given(probabilities, probabilities)
-def test_accepting_and_recovering_add_up_to_the_target(p_weights, q_weights):
+def test_accepting_and_recovering_add_up_to_the_target(
+    p_weights: list[float], q_weights: list[float]
+) -> None:
     """Σ min(p, q) + (1 - β)·residual = p (2211.17192, Appendix A.1)."""
     p, q = normalised(p_weights), normalised(q_weights)
     beta = accept_probability(p, q)
@@ -204,7 +206,9 @@ def test_accepting_and_recovering_add_up_to_the_target(p_weights, q_weights):
 
 @FIXED
 @given(probabilities, probabilities)
-def test_residual_is_a_distribution_on_the_targets_support(p_weights, q_weights):
+def test_residual_is_a_distribution_on_the_targets_support(
+    p_weights: list[float], q_weights: list[float]
+) -> None:
     p, q = normalised(p_weights), normalised(q_weights)
 
     left = residual(p, q)
@@ -214,13 +218,13 @@ def test_residual_is_a_distribution_on_the_targets_support(p_weights, q_weights)
     assert left.probs.sum() == pytest.approx(1)
 
 
-def test_residual_of_equals_is_the_target():
+def test_residual_of_equals_is_the_target() -> None:
     p = dist(0.25, 0.75)
 
     assert residual(p, dist(0.25, 0.75)) is p
 
 
-def test_residual_pairs_by_id_not_by_place():
+def test_residual_pairs_by_id_not_by_place() -> None:
     p = Dist(tokens_of(2, 7), np.array([0.5, 0.5]))
     q = Dist(tokens_of(7, 9), np.array([0.5, 0.5]))
 
@@ -229,7 +233,7 @@ def test_residual_pairs_by_id_not_by_place():
 
 @pytest.mark.parametrize("n_vocab", [151_936])
 @pytest.mark.parametrize("same_ids", [True, False])
-def test_residual_of_a_whole_vocabulary_stays_in_it(n_vocab: int, same_ids: bool):
+def test_residual_of_a_whole_vocabulary_stays_in_it(n_vocab: int, same_ids: bool) -> None:
     rng = np.random.default_rng(0)
     ids = np.arange(n_vocab, dtype=np.int32)
     p = Dist(ids, rng.dirichlet(np.ones(n_vocab)))
@@ -243,7 +247,7 @@ def test_residual_of_a_whole_vocabulary_stays_in_it(n_vocab: int, same_ids: bool
     assert left.ids[-1] < n_vocab
 
 
-def test_draws_of_the_target_are_one_per_emitted_token():
+def test_draws_of_the_target_are_one_per_emitted_token() -> None:
     p = dist(0.25, 0.25, 0.25, 0.25)
     plain, speculative = (RequestSampler(Sampling(1, seed=3), 4) for _ in range(2))
 
