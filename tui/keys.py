@@ -36,7 +36,7 @@ class Key:
 
 
 KEYS = (
-    Key("enter", "send", "Enter", "send; a \\ before it breaks the line", "prompt"),
+    Key("enter", "send", "Enter", "send, or do the marked command; after \\ a new line", "prompt"),
     Key(
         "ctrl+j,newline,alt+enter,shift+enter",
         "break_line",
@@ -44,8 +44,14 @@ KEYS = (
         "new line",
         "prompt",
     ),
-    Key("up,down", "recall", "Up, Down", "earlier messages, at the prompt's edges", "prompt"),
-    Key("tab", "complete", "Tab", "complete a command; else go to the turns", "prompt"),
+    Key(
+        "up,down",
+        "recall",
+        "Up, Down",
+        "earlier messages, at the edges; or mark a command",
+        "prompt",
+    ),
+    Key("tab", "complete", "Tab", "take the marked command; else go to the last turn", "prompt"),
     Key("ctrl+g", "editor", "Ctrl+G", "write the message in $EDITOR", is_first=True),
     Key("escape", "escape", "Esc", "stop the answer, keep its text; else to the prompt"),
     Key("ctrl+c", "interrupt", "Ctrl+C", "copy, else stop, else clear, else quit", is_first=True),

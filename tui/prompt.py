@@ -8,6 +8,7 @@ from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import TextArea
 
+from .completion import Completion
 from .keys import keys_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ class Prompt(TextArea):
             super().__init__()
             self.text = text
 
+    class Marked(Message):
+        """Another command of the completion is marked."""
+
     def __init__(self) -> None:
         super().__init__(
             id="prompt",
@@ -36,6 +40,7 @@ class Prompt(TextArea):
             placeholder="Message   Enter send, Ctrl+J new line, / commands",
         )
         self.cursor_blink = False  # nothing on this screen moves by itself
+        self.completion = Completion()
         self.earlier: Callable[[], list[str]] = list
         """Messages of other chats, the latest at the end; asked when the up key gets there."""
         self._history: list[str] = []
@@ -57,7 +62,8 @@ class Prompt(TextArea):
             self._wrap(event.text.splitlines())
 
     def on_text_area_changed(self) -> None:
-        """Wrap again once the long line is gone."""
+        """Wrap again once the long line is gone; find what commands it may become."""
+        self.completion.follow(self.text)
         if not self.soft_wrap:
             self._wrap(self.document.lines)
 
@@ -87,8 +93,8 @@ class Prompt(TextArea):
             self.insert(event.character)  # joins letters (Persian) and emoji; "not printable"
         elif event.key == "ctrl+z" and not self.history.undo_stack:
             await self.run_action("screen.suspend")
-        elif event.key == "tab" and (entries := self.completions()):
-            self.put(f"/{entries[0].name} ")
+        elif event.key == "tab" and (command := self._command()) is not None:
+            self.put(f"/{command.name} ")
         elif event.key == "tab":
             await self.run_action("screen.newest_turn")
         else:
@@ -96,22 +102,35 @@ class Prompt(TextArea):
         event.stop()
         event.prevent_default()
 
-    def completions(self) -> "list[Entry]":
-        """Commands that the text may become."""
-        if not self.text.startswith("/"):
-            return []  # without the commands' code, which the first paint does not wait for
-        from edgespec.chat.commands import completions
-
-        return completions(self.text)
+    def _command(self) -> "Entry | None":
+        """The command that is marked for the text as it is: keys may come before its message."""
+        self.completion.follow(self.text)
+        return self.completion.marked
 
     def _enter(self) -> None:
         if self.text.endswith("\\"):
             self.put(self.text[:-1] + "\n")
-        elif self.text.strip():
+            return
+        command = self._command()
+        if command is not None and self.text[1:].lower() not in (command.name, *command.aliases):
+            self.put(f"/{command.name}{' ' * command.needs_argument}")
+            if command.needs_argument:
+                return
+        if self.text.strip():
             self.post_message(self.Submitted(self.text.strip("\n")))
 
+    def _marks(self, by: int) -> bool:
+        """Whether an arrow marks another command: not among messages that were recalled."""
+        if self._back or self._command() is None:
+            return False
+        self.completion.step(by)
+        self.post_message(self.Marked())
+        return True
+
     def action_cursor_up(self, select: bool = False) -> None:
-        """Up; on the first row the message before."""
+        """Up; on the first row the message before, or the command before."""
+        if not select and self._marks(-1):
+            return
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
         elif self._back < len(self._history) or self._reaches_back():
@@ -130,7 +149,9 @@ class Prompt(TextArea):
         return self._back < len(self._history)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Down; on the last row the message after."""
+        """Down; on the last row the message after, or the command after."""
+        if not select and self._marks(1):
+            return
         if select or not self.navigator.is_last_wrapped_line(self.cursor_location):
             super().action_cursor_down(select)
         elif self._back:

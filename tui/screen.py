@@ -42,7 +42,6 @@ IDLE_S = 0.5
 """So often an idle chat looks for news of what is saved."""
 FIGURES_S = 0.4
 """Figures that change faster cannot be read."""
-MAX_COMPLETIONS = 6
 _TOLD = ("", "follow", "edit")
 """What a command says is shown in the log with these effects."""
 _TOLD_ABOVE = ("opened", "cleared")
@@ -358,12 +357,12 @@ class ChatScreen(ChatActions):
     def on_text_area_changed(self) -> None:
         """Keep what is being typed; show which commands it may become."""
         self.chat.chats.jot(self.prompt.text)
-        entries = self.prompt.completions()
-        rows = [f" {entry.usage:<26}{entry.summary}" for entry in entries[:MAX_COMPLETIONS]]
-        if len(entries) > MAX_COMPLETIONS:
-            rows[-1] = f" {self.glyphs.ellipsis} /help lists them all"
-        self._commands.update("\n".join(rows))
-        self._commands.display = bool(rows)
+        self.on_prompt_marked()
+
+    def on_prompt_marked(self) -> None:
+        """Show the commands, and which one is marked."""
+        self._commands.update(self.prompt.completion.draw(self.glyphs))
+        self._commands.display = bool(self.prompt.completion.entries)
 
     @work(exclusive=True, group="full")
     async def choose_way_out(self) -> None:
@@ -383,6 +382,7 @@ class ChatScreen(ChatActions):
 
     def tell(self, words: str) -> None:
         """Show a line above the prompt until something is typed."""
+        self.prompt.completion.close()
         self._commands.update(f" {clean(words)}")
         self._commands.display = bool(words)
 

@@ -31,6 +31,7 @@ FRAME = {
     "edgespec.tui.actions",
     "edgespec.tui.app",
     "edgespec.tui.chrome",
+    "edgespec.tui.completion",
     "edgespec.tui.glyphs",
     "edgespec.tui.guardian",
     "edgespec.tui.keys",
