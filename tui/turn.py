@@ -6,7 +6,7 @@ and to lay out, which is what a whole step of a small model takes.
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from rich.segment import Segment
 from textual import work
@@ -65,6 +65,7 @@ class TurnView(Widget, can_focus=True):
         self._lines: list[Content] = []
         self._fold_at = -1
         self._strips: dict[int, Strip] = {}
+        """What was drawn, by the widget's line."""
         self._drawn_as: object = None
         self.token: int | None = None
         """In the token view: the token that the keys point at."""
@@ -178,10 +179,9 @@ class TurnView(Widget, can_focus=True):
             return
         before, self._lines = self._lines, self._made_lines(width)
         first = _first_difference(before, self._lines)
-        for y in [y for y in self._strips if y >= first]:
-            del self._strips[y]
         if len(before) != len(self._lines):
-            self.refresh(layout=True)
+            self._forget_strips(first)
+            super().refresh(layout=True)
         elif first < len(before):
             self.refresh(Region(0, first, self.size.width, len(before) - first))
 
@@ -192,16 +192,46 @@ class TurnView(Widget, can_focus=True):
             self._strips.clear()
         return len(self._lines)
 
-    def render_line(self, y: int) -> Strip:
-        """One line, made when it is first seen."""
-        width, selection = self.content_size.width, self.text_selection
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Lines with what stands beside them, each made when it is first seen.
+
+        Textual makes all of them again whenever the height changes, which is at most drawings.
+        """
+        width, selection = self.outer_size.width, self._selection
         look = (self.visual_style, self.app.theme, width, selection, self.token)
         if look != self._drawn_as:
             self._drawn_as = look
             self._strips.clear()
-        if y not in self._strips:
-            self._strips[y] = self._strip(y, width, selection)
-        return self._strips[y]
+        if missing := [y for y in crop.line_range if y not in self._strips]:
+            first, last = missing[0], missing[-1]
+            made = super().render_lines(Region(0, first, width, last - first + 1))
+            self._strips.update(zip(range(first, last + 1), made, strict=True))
+        strips = [self._strips[y] for y in crop.line_range]
+        if crop.column_span != (0, width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def refresh(
+        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+    ) -> Self:
+        """Draw again: everything, or these lines and all below."""
+        if repaint:
+            self._forget_strips(min((region.y for region in regions), default=0))
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def _forget_strips(self, first: int) -> None:
+        top = self.styles.gutter.top
+        for y in [y for y in self._strips if not first or y >= first + top]:
+            del self._strips[y]
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the content."""
+        return self._strip(y, self.content_size.width, self._selection)
+
+    @property
+    def _selection(self) -> Selection | None:
+        # Removed meanwhile, it is drawn for the last time without a screen.
+        return self.text_selection if self.is_attached else None
 
     def _strip(self, y: int, width: int, selection: Selection | None) -> Strip:
         base = self.visual_style
@@ -230,6 +260,7 @@ class TurnView(Widget, can_focus=True):
 
     def notify_style_update(self) -> None:
         """Another theme may need other colours for code."""
+        self._strips.clear()
         super().notify_style_update()
         self._colour()
 
