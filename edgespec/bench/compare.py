@@ -118,7 +118,7 @@ def _has(arm: str, *cells: Cell) -> bool:
 def _logs(cell: Cell, arm: str) -> list[float]:
     """Logarithms of ratios to plain; of plain's own speed."""
     if arm == PLAIN:
-        return [math.log(run.tokens_per_s) for run in cell.runs(arm)]
+        return [math.log(speed) for speed in cell.speeds(arm)]
     return log_ratios(cell, arm, PLAIN)
 
 

@@ -53,11 +53,9 @@ def intervals(logs: Sequence[Sequence[float]], level: float = LEVEL) -> Interval
     random = np.random.default_rng(_SEED)
     shifts = [random.choice(residuals, (_RESAMPLES, len(group))).mean(axis=1) for group in logs]
     means = [float(np.mean(group)) for group in logs]
-    widening = _widening(level, df)
-    groups = tuple(
-        _around(m, shift * widening, level) for m, shift in zip(means, shifts, strict=True)
-    )
-    total = _around(float(np.mean(means)), np.mean(shifts, axis=0) * widening, level)
+    wider = widening(level, df)
+    groups = tuple(_around(m, shift * wider, level) for m, shift in zip(means, shifts, strict=True))
+    total = _around(float(np.mean(means)), np.mean(shifts, axis=0) * wider, level)
     return Intervals(groups, total)
 
 
@@ -71,7 +69,7 @@ def _residuals(logs: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
     return np.concatenate(parts) if parts else np.zeros(1)
 
 
-def _widening(level: float, df: int) -> float:
+def widening(level: float, df: int) -> float:
     """Student's quantile over the normal one: few residuals know their own spread badly."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     z2 = z * z

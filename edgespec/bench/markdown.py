@@ -8,7 +8,7 @@ from edgespec.bench import tables
 from edgespec.bench.ahead import ahead
 from edgespec.bench.engine import PLAIN
 from edgespec.bench.readers import paying
-from edgespec.bench.report import INTERVAL_NOTE, about, texts
+from edgespec.bench.report import about, columns_note, texts
 from edgespec.bench.result import Result
 from edgespec.bench.score import Score
 from edgespec.bench.tables import NONE, markdown_table, number, spread
@@ -34,7 +34,7 @@ def document(result: Result, plots: Sequence[Path] = (), folder: Path = Path()) 
     yield from (f"- {line}" for line in about(result))
     yield ""
     yield from _section("All prompts", tables.TOTAL_HEADER, tables.total_rows(result))
-    yield f"{INTERVAL_NOTE}. x own: against the same engine's plain decoding."
+    yield f"{columns_note(result)}. x own: to the same engine's plain decoding."
     yield ""
     yield from (f"- {line}" for line in ahead(result) if line)
     yield ""

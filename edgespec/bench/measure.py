@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from random import Random
-from statistics import median
+from statistics import geometric_mean, median
 from time import perf_counter
 
-from edgespec.bench.engine import Ask, Engine, Run
+from edgespec.bench.engine import PLAIN, Ask, Engine, Run
 from edgespec.bench.field import Field
 from edgespec.bench.order import Task, abba, spread
 from edgespec.bench.pace import Pace
@@ -61,14 +61,20 @@ class Cell:
     ttft_s: dict[str, float]
     """By engine: time to the first token of a prompt of which nothing was resident, median."""
     turns: tuple[tuple[Run, ...], ...]
-    """Each turn holds one run of every arm: its pairs are compared with each other. Later turns are
-    without the arms of engines that remember."""
+    """Each turn holds one run of every arm in the order they took, plain decoding's amid every few
+    others: they are compared with each other. Later turns are without the arms of engines that
+    remember."""
     readings_s: dict[str, tuple[float, ...]] = field(default_factory=dict)
     """What `ttft_s` is the median of, turn by turn."""
 
     def runs(self, arm: str) -> list[Run]:
-        """The runs of one arm, a turn each."""
+        """The runs of one arm: one in each turn, of plain decoding perhaps several."""
         return [run for turn in self.turns for run in turn if run.arm == arm]
+
+    def speeds(self, arm: str) -> list[float]:
+        """Tokens per second of one arm, a figure for each of its turns."""
+        found = ([run.tokens_per_s for run in turn if run.arm == arm] for turn in self.turns)
+        return [geometric_mean(speeds) for speeds in found if speeds]
 
     def plus(self, turn: tuple[Run, ...], ttft_s: Mapping[str, float]) -> "Cell":
         """With one more turn, and what each engine took to read before it."""
@@ -105,7 +111,7 @@ def measure(
             engine.answer(arm, Ask(_WARM_UP, Sampling(), _WARM_UP_TOKENS))
     pace = Pace(plan.budget_s, began_s, clock)
     tasks = spread(plan.prompts, plan.temperatures, random)
-    orders = {task: abba(tuple(engines.arms), plan.n_rounds, random) for task in tasks}
+    orders = {task: abba(tuple(engines.arms), plan.n_rounds, random, PLAIN) for task in tasks}
     cells: dict[Task, Cell] = {}
     seen: set[str] = set()
     for i in range(2 * plan.n_rounds):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from math import ceil
 from random import Random
 from typing import TypeVar
 
@@ -10,18 +11,38 @@ from edgespec.bench.suite import BenchPrompt
 
 T = TypeVar("T")
 _BLOCK = 4
+_NEAR = 4
+"""Arms that share one answer of the arm they are compared with."""
 
 
-def abba(arms: Sequence[str], n_rounds: int, random: Random) -> list[tuple[str, ...]]:
+def abba(
+    arms: Sequence[str], n_rounds: int, random: Random, base: str | None = None
+) -> list[tuple[str, ...]]:
     """Two turns of all arms per round, the second in reverse order, so that drift cancels out.
 
-    The first order of a round is drawn: no arm profits from always following the same other.
+    The first order of a round is drawn: no arm profits from always following the same other. `base`
+    is what all others are compared with, and has its turn amid every four of them: a machine that
+    is slow for a minute is then slow for both.
     """
+    others = [arm for arm in arms if arm != base]
     turns: list[tuple[str, ...]] = []
     for _ in range(n_rounds):
-        forth = tuple(random.sample(arms, len(arms)))
+        forth = tuple(random.sample(others, len(others)))
+        if base is not None:
+            forth = _amid(forth, base, random)
         turns += [forth, forth[::-1]]
     return turns
+
+
+def _amid(arms: Sequence[str], base: str, random: Random) -> tuple[str, ...]:
+    """`arms` in parts of at most four, as even as can be, with `base` in the middle of each."""
+    n_parts = max(1, ceil(len(arms) / _NEAR))
+    found: list[str] = []
+    for i in range(n_parts):
+        begin, end = (len(arms) * at // n_parts for at in (i, i + 1))
+        middle = (begin + end + random.randrange(2)) // 2
+        found += [*arms[begin:middle], base, *arms[middle:end]]
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

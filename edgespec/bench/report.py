@@ -9,6 +9,7 @@ from edgespec.bench.coverage import NO_TIME, coverage
 from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.readers import paying
 from edgespec.bench.result import Result
+from edgespec.bench.rivals import turns_apart
 from edgespec.bench.sampling import N_VOCAB, ChainCost
 from edgespec.bench.score import Divergence, Score
 from edgespec.bench.tables import table
@@ -16,10 +17,6 @@ from edgespec.costs import PassCosts
 from edgespec.sizes import gibibytes
 
 _CHAIN_HEADER = ("setting", "row", "kept", "shape ms", "best ms", "draw ms")
-INTERVAL_NOTE = (
-    "95 %: where another run of the same prompts on this machine would put the ratio (bootstrap "
-    "over turns); it says nothing about other prompts"
-)
 
 
 def lines(result: Result) -> Iterator[str]:
@@ -30,7 +27,7 @@ def lines(result: Result) -> Iterator[str]:
     yield ""
     yield "all prompts"
     yield from table(tables.TOTAL_HEADER, tables.total_rows(result))
-    yield INTERVAL_NOTE
+    yield columns_note(result)
     yield ""
     yield "where the time went, and how often each draft position was accepted"
     yield from table(tables.TIME_HEADER, tables.time_rows(result))
@@ -53,6 +50,25 @@ def lines(result: Result) -> Iterator[str]:
         yield from table(tables.BUILD_HEADER, tables.build_rows(result))
     yield ""
     yield from _sampling(result.sampling)
+
+
+def columns_note(result: Result) -> str:
+    """What the columns of speed mean."""
+    told = (
+        "x plain: to plain decoding in the same turn. 95 %: where another run of the same prompts "
+        "on this machine would put it (bootstrap over turns); it says nothing about other prompts"
+    )
+    speeds = {arm: {len(cell.speeds(arm)) for cell in result.cells} for arm in _arms(result)}
+    single = [arm for arm, n_turns in speeds.items() if max(n_turns) == 1]
+    if single and len(single) < len(speeds):
+        told += (
+            f". One turn only, so no interval, and tok/s of that turn alone: {', '.join(single)}"
+        )
+    return told
+
+
+def _arms(result: Result) -> list[str]:
+    return list(dict.fromkeys(score.arm for score in result.scores))
 
 
 def score_line(score: Score) -> str:
@@ -79,7 +95,8 @@ def about(result: Result) -> Iterator[str]:
     longest = max(prompt.max_tokens for prompt in asked.prompts)
     yield (
         f"up to {longest} tokens per answer, at most {2 * asked.n_rounds} answers per arm and "
-        f"prompt in turns, order drawn with seed {asked.seed}; took {result.seconds:.0f} s"
+        f"prompt in turns{_often(result)}, order drawn with seed {asked.seed}; took "
+        f"{result.seconds:.0f} s"
     )
     yield from coverage(result)
     for name, reason in result.left_out.items():
@@ -87,10 +104,15 @@ def about(result: Result) -> Iterator[str]:
             yield f"left out: {name}: {reason}"
 
 
+def _often(result: Result) -> str:
+    """How often plain decoding, with which all others are compared, answered in a turn."""
+    n = max(sum(run.arm == PLAIN for run in turn) for cell in result.cells for turn in cell.turns)
+    return f" (plain decoding {n} per turn, spread among the others)" if n > 1 else ""
+
+
 def _noise(result: Result) -> Iterator[str]:
     """How far two answers of the same arm to the same prompt were apart."""
-    speeds = [[run.tokens_per_s for run in cell.runs(PLAIN)] for cell in result.cells]
-    ratios = [max(found) / min(found) for found in speeds if len(found) > 1]
+    ratios = turns_apart(result)
     if ratios:
         yield (
             f"plain decoding of one prompt differed by {median(ratios) - 1:.0%} from turn to turn "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from edgespec.bench.engine import PLAIN, is_ours
+from edgespec.bench.measure import Cell
 from edgespec.bench.result import Result
 from edgespec.bench.score import Score
 
@@ -21,24 +22,44 @@ class Rivals:
     ours: Score
     """The fastest of edgespec's arms: the one that a user would take."""
     everyone: tuple[Score, ...]
+    cell: Cell
 
     @property
     def peers(self) -> tuple[Score, ...]:
-        """Other engines' arms."""
-        return tuple(score for score in self.everyone if not is_ours(score.arm))
+        """Other engines' arms, the fastest first."""
+        found = (score for score in self.everyone if not is_ours(score.arm))
+        return tuple(sorted(found, key=lambda score: -score.ratio))
 
     @property
     def where(self) -> str:
         """Its name in a sentence."""
         return f"{self.ours.prompt} at temperature {self.ours.temperature:g}"
 
+    def best_of(self, engine: str) -> Score | None:
+        """The fastest of an engine's arms that had as many turns as `ours`: of one with fewer,
+        nothing is known of how its turns differ."""
+        n_turns = len(self.cell.speeds(self.ours.arm))
+        return next(
+            (
+                peer
+                for peer in self.peers
+                if family(peer.arm) == engine and len(self.cell.speeds(peer.arm)) == n_turns
+            ),
+            None,
+        )
+
+    def is_single(self, peer: Score) -> bool:
+        """Whether a peer had one turn, and nothing tells how another would have been."""
+        return peer.interval is None and len(self.cell.speeds(peer.arm)) == 1
+
 
 def rivals_of(result: Result) -> Iterator[Rivals]:
     """Every cell."""
-    for key in dict.fromkeys((s.prompt, s.temperature) for s in result.scores):
+    for cell in result.cells:
+        key = cell.prompt, cell.temperature
         found = tuple(s for s in result.scores if (s.prompt, s.temperature) == key)
         ours = max((s for s in found if is_ours(s.arm)), key=lambda s: s.ratio)
-        yield Rivals(ours, found)
+        yield Rivals(ours, found, cell)
 
 
 def family(arm: str) -> str:
@@ -61,11 +82,24 @@ def build_reasons(result: Result, arm: str) -> list[str]:
 
 def noise_of(result: Result) -> float:
     """How far turns of plain decoding are apart, as a ratio."""
-    speeds = [[run.tokens_per_s for run in cell.runs(PLAIN)] for cell in result.cells]
-    ratios = [max(found) / min(found) for found in speeds if len(found) > 1]
-    return median(ratios) if ratios else 1.0
+    return median(turns_apart(result) or [1.0])
 
 
-def within_noise(result: Result) -> str:
-    """The reason that is none."""
+def turns_apart(result: Result) -> list[float]:
+    """Of every repeated prompt, its fastest turn of plain decoding over its slowest."""
+    speeds = [cell.speeds(PLAIN) for cell in result.cells]
+    return [max(found) / min(found) for found in speeds if len(found) > 1]
+
+
+def noise_told(result: Result) -> str:
+    """`noise_of` in words."""
+    if not turns_apart(result):
+        return "no turn was repeated"
     return f"plain decoding of one prompt differs by {noise_of(result) - 1:.0%} from turn to turn"
+
+
+def named(result: Result, cell: Cell) -> str:
+    """A cell in a list: with its temperature where there are several."""
+    if len(result.asked.temperatures) == 1:
+        return cell.prompt
+    return f"{cell.prompt} at {cell.temperature:g}"

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+import numpy as np
+
 from edgespec.bench.engine import OURS, PLAIN, Run, is_ours
 from edgespec.bench.intervals import Interval, intervals
 from edgespec.bench.latency import Latency, latency
@@ -40,8 +42,8 @@ class Score:
     n_tokens: int
     tokens_per_s: float
     ratio: float
-    """Geometric mean over the turns of speed to edgespec's plain decoding's in the same turn; 1 for
-    plain itself."""
+    """Geometric mean over the turns of speed to edgespec's plain decoding's beside it in the same
+    turn; 1 for plain itself."""
     interval: Interval | None
     """Of `ratio`; None where too little was repeated."""
     own_ratio: float | None
@@ -97,14 +99,29 @@ def scores(
 
 
 def log_ratios(cell: Cell, arm: str, base: str) -> list[float]:
-    """Turn by turn, the logarithm of an arm's speed over another's, where both ran."""
-    return [math.log(a.tokens_per_s / b.tokens_per_s) for a, b in pairs(cell, arm, base)]
+    """Turn by turn, the logarithm of an arm's speed over another's, where both ran.
+
+    Where the other had several answers in a turn, its speed is taken as of the arm's place among
+    them: a machine that is slow for a while then weighs on both alike.
+    """
+    return [
+        _log_ratio(turn, arm, base)
+        for turn in cell.turns
+        if {arm, base} <= {run.arm for run in turn}
+    ]
 
 
-def pairs(cell: Cell, arm: str, base: str) -> list[tuple[Run, Run]]:
-    """The runs of two arms that belong together."""
-    turns = ({run.arm: run for run in turn} for turn in cell.turns)
-    return [(turn[arm], turn[base]) for turn in turns if arm in turn and base in turn]
+def _log_ratio(turn: Sequence[Run], arm: str, base: str) -> float:
+    if arm == base:
+        return 0.0
+    logs = [math.log(run.tokens_per_s) for run in turn]
+    (at,) = _places(turn, arm)
+    known = _places(turn, base)
+    return logs[at] - float(np.interp(at, known, [logs[i] for i in known]))
+
+
+def _places(turn: Sequence[Run], arm: str) -> list[int]:
+    return [i for i, run in enumerate(turn) if run.arm == arm]
 
 
 def _score(
@@ -119,7 +136,8 @@ def _score(
     stats = runs[0].stats  # a fixed seed: all turns decide the same but for near-ties
     is_told = all(run.tokens for run in runs)
     is_comparable = is_told and (cell.temperature == 0 or is_deterministic)
-    places = [first_difference(b.tokens, a.tokens) for a, b in pairs(cell, arm, PLAIN)]
+    plain = cell.runs(PLAIN)[0].tokens
+    places = [first_difference(plain, run.tokens) for run in runs]
     differences = [at for at in places if at is not None]
     has_own = own_plain is not None and bool(cell.runs(own_plain))
     energies = [run.energy_j / run.n_tokens for run in runs if run.energy_j is not None]

@@ -7,30 +7,21 @@ from dataclasses import dataclass
 
 from edgespec.bench.engine import OURS
 from edgespec.bench.latency import Latency
-from edgespec.bench.measure import Cell
 from edgespec.bench.result import Result
 from edgespec.bench.rivals import (
     LEVEL,
     ON_OUR_LIBRARY,
     Rivals,
     build_reasons,
-    family,
+    named,
     noise_of,
     rivals_of,
-    within_noise,
 )
 from edgespec.bench.score import Score
 
 _MOST_NAMED = 4
 _THEIR_PASS = 512
 """Tokens that llama.cpp reads in a pass unless told otherwise (n_ubatch), in every peer of its."""
-
-
-def shorter_waits(result: Result, engine: str) -> Iterator[str]:
-    """A line for each figure in which the best of an engine's arms leads in some cell."""
-    yield from _sooner(result, engine)
-    for wait in _WAITS:
-        yield from _waits_less(result, engine, wait)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,41 +34,79 @@ class _Lead:
     ours: float
 
 
-def _leads(
-    result: Result, engine: str, of: Callable[[Score], float | None]
-) -> tuple[list[_Lead], int]:
-    """The cells in which the best of an engine's arms leads, widest first, and of how many."""
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A wait, as it is told."""
+
+    told: str
+    of: Callable[[Score], float | None]
+    shown: Callable[[float, float], str]
+    """Theirs against ours."""
+    why: Callable[[Result, _Lead], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Leads:
+    """The cells in which an engine leads."""
+
+    beyond: tuple[_Lead, ...]
+    """By more than noise; the widest lead first."""
+    n_within: int
+    """By no more than that."""
+    n: int
+    """Cells in all."""
+
+
+def shorter_waits(result: Result, engine: str) -> Iterator[str]:
+    """A line for each figure in which an engine leads by more than noise, and one for the rest.
+
+    Its fastest arm is held against the fastest of edgespec's: the best of many arms in a figure
+    would lead by luck alone.
+    """
+    rest = []
+    for figure in _FIGURES:
+        leads = _leads(result, engine, figure)
+        if leads.beyond:
+            widest = leads.beyond[0]
+            # All of edgespec's arms read alike.
+            arm = "" if figure is _FIRST else f" ({widest.cell.ours.arm})"
+            yield (
+                f"{figure.told}: {engine} {_in_cells(result, leads)}: "
+                f"{figure.shown(widest.theirs, widest.ours)}{arm}; "
+                f"{figure.why(result, widest)}"
+            )
+        elif leads.n_within:
+            rest.append(f"{figure.told} in {leads.n_within} of {leads.n} cells")
+    if rest:
+        yield f"within the noise: {engine} has a {', a '.join(rest)}"
+
+
+def _leads(result: Result, engine: str, figure: _Figure) -> _Leads:
     leads, n = [], 0
     for cell in rivals_of(result):
-        ours = of(cell.ours)
-        found = [(s, of(s)) for s in cell.peers if family(s.arm) == engine]
-        told = [(s, value) for s, value in found if value is not None and not math.isnan(value)]
-        if ours is None or not told:
+        peer, ours = cell.best_of(engine), figure.of(cell.ours)
+        theirs = None if peer is None else figure.of(peer)
+        if peer is None or theirs is None or ours is None or math.isnan(theirs):
             continue
         n += 1
-        peer, theirs = min(told, key=lambda pair: pair[1])
         if theirs < ours:
             leads.append(_Lead(peer, cell, theirs, ours))
-    return sorted(leads, key=lambda lead: lead.theirs / lead.ours), n
+    beyond = [lead for lead in leads if not _is_noise(result, lead, figure)]
+    widest_first = tuple(sorted(beyond, key=lambda lead: lead.theirs / lead.ours))
+    return _Leads(widest_first, len(leads) - len(beyond), n)
 
 
-def _sooner(result: Result, engine: str) -> Iterator[str]:
-    leads, n = _leads(result, engine, lambda score: score.ttft_s)
-    if leads:
-        widest = leads[0]
-        yield (
-            f"sooner first token: {engine} {_in_cells(leads, n)}: {widest.theirs:.2f} against "
-            f"{widest.ours:.2f} s; {_why_sooner(result, widest)}"
-        )
+def _is_noise(result: Result, lead: _Lead, figure: _Figure) -> bool:
+    if lead.ours / lead.theirs <= noise_of(result):
+        return True
+    known = lead.cell.cell.readings_s
+    ours, theirs = (known.get(name, ()) for name in (OURS, lead.peer.arm))
+    is_known = figure is _FIRST and len(ours) > 1 and len(theirs) > 1
+    return is_known and max(theirs) >= min(ours)
 
 
 def _why_sooner(result: Result, lead: _Lead) -> str:
-    cell = _measured(result, lead)
-    readings = [cell.readings_s.get(name, ()) for name in (OURS, lead.peer.arm)]
-    if all(len(found) > 1 for found in readings) and max(readings[1]) >= min(readings[0]):
-        return "within what readings of the same prompt differ by"
-    if lead.ours / lead.theirs <= noise_of(result):
-        return within_noise(result)
+    cell = lead.cell.cell
     n_batch = int(result.plan.get("target", {}).get("n_batch", _THEIR_PASS))
     reasons = []
     if cell.prompt_tokens > n_batch and n_batch < _THEIR_PASS:
@@ -97,69 +126,67 @@ def _why_sooner(result: Result, lead: _Lead) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    """A figure of `Latency`, as it is told."""
-
-    told: str
-    of: Callable[[Latency], float]
-    is_of_long_passes: bool
-    """Rather than of how fast most tokens come."""
-
-
-_WAITS = (
-    _Wait("less per token in the median", lambda found: found.median_ms, is_of_long_passes=False),
-    _Wait("less per token at the 95th percentile", lambda found: found.p95_ms, True),
-    _Wait("less per token at the 99th percentile", lambda found: found.p99_ms, True),
-    _Wait("a shorter worst gap", lambda found: found.worst_gap_ms, is_of_long_passes=True),
-)
-
-
-def _waits_less(result: Result, engine: str, wait: _Wait) -> Iterator[str]:
-    leads, n = _leads(
-        result, engine, lambda score: wait.of(score.latency) if score.latency else None
-    )
-    if leads:
-        widest = leads[0]
-        yield (
-            f"{wait.told}: {engine} {_in_cells(leads, n)}: {widest.theirs:.0f} against "
-            f"{widest.ours:.0f} ms ({widest.cell.ours.arm}); {_why_less(result, widest, wait)}"
-        )
-
-
-def _why_less(result: Result, lead: _Lead, wait: _Wait) -> str:
-    if lead.ours / lead.theirs <= noise_of(result):
-        return within_noise(result)
-    ours, reasons = lead.cell.ours, []
-    runs = _measured(result, lead).runs(ours.arm)
-    if wait.is_of_long_passes and any(run.stats and run.stats.drafted for run in runs):
-        reasons.append(
-            "a pass over a draft takes longer than a plain step, and its tokens come at once"
-        )
-    if lead.peer.ratio > ours.ratio * LEVEL:
-        reasons.append(f"it is faster here ({lead.peer.ratio:.2f} against {ours.ratio:.2f})")
-    elif not wait.is_of_long_passes:
-        reasons.append(
-            f"its speed comes in fewer, longer gaps or later ({lead.peer.ratio:.2f} against "
-            f"{ours.ratio:.2f} times plain in all)"
-        )
-    return ", ".join(reasons) or "single waits: whatever else the machine did meanwhile"
-
-
 def _is_our_library(result: Result) -> bool:
     versions = {note.arm: note.build.version for note in result.arms}
     return versions.get(ON_OUR_LIBRARY) == result.versions.get("llama-cpp-python")
 
 
-def _measured(result: Result, lead: _Lead) -> Cell:
-    key = lead.peer.prompt, lead.peer.temperature
-    return next(cell for cell in result.cells if (cell.prompt, cell.temperature) == key)
+def _why_shorter(result: Result, lead: _Lead) -> str:
+    """Of waits that long passes make."""
+    runs = lead.cell.cell.runs(lead.cell.ours.arm)
+    if any(run.stats and run.stats.drafted for run in runs):
+        reason = "a pass over a draft takes longer than a plain step, and its tokens come at once"
+        return f"{reason}, {_faster(lead)}" if _faster(lead) else reason
+    return _faster(lead) or "single waits: whatever else the machine did meanwhile"
 
 
-def _in_cells(leads: Sequence[_Lead], n: int) -> str:
-    widest, names = leads[0], list(dict.fromkeys(lead.peer.prompt for lead in leads))
+def _why_less(result: Result, lead: _Lead) -> str:
+    """Of how fast most tokens come."""
+    return _faster(lead) or (
+        f"its speed comes in fewer, longer gaps or later ({lead.peer.ratio:.2f} against "
+        f"{lead.cell.ours.ratio:.2f} times plain in all)"
+    )
+
+
+def _faster(lead: _Lead) -> str:
+    theirs, ours = lead.peer.ratio, lead.cell.ours.ratio
+    is_faster = theirs > ours * LEVEL
+    return f"it is faster here ({theirs:.2f} against {ours:.2f})" if is_faster else ""
+
+
+def _in_cells(result: Result, leads: _Leads) -> str:
+    widest, *others = leads.beyond
     where = f"on {widest.cell.where} with {widest.peer.arm}"
-    if len(leads) == 1:
-        return f"in 1 of {n} cells, {where}"
+    within = f", and within the noise in {leads.n_within} more" if leads.n_within else ""
+    if not others:
+        return f"in 1 of {leads.n} cells{within}, {where}"
+    names = [named(result, lead.cell.cell) for lead in leads.beyond]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"in {len(leads)} of {n} cells ({', '.join(names[:_MOST_NAMED])}{more}), most {where}"
+    told = ", ".join(names[:_MOST_NAMED]) + more
+    return f"in {len(names)} of {leads.n} cells ({told}){within}, most {where}"
+
+
+def _seconds(theirs: float, ours: float) -> str:
+    return f"{theirs:.2f} against {ours:.2f} s"
+
+
+def _milliseconds(theirs: float, ours: float) -> str:
+    return f"{theirs:.0f} against {ours:.0f} ms"
+
+
+def _of_latency(part: Callable[[Latency], float]) -> Callable[[Score], float | None]:
+    return lambda score: part(score.latency) if score.latency else None
+
+
+_FIRST = _Figure("sooner first token", lambda score: score.ttft_s, _seconds, _why_sooner)
+_FIGURES: Sequence[_Figure] = (
+    _FIRST,
+    _Figure("lower median per token", _of_latency(lambda found: found.median_ms), _milliseconds,
+            _why_less),
+    _Figure("lower 95th percentile per token", _of_latency(lambda found: found.p95_ms),
+            _milliseconds, _why_shorter),
+    _Figure("lower 99th percentile per token", _of_latency(lambda found: found.p99_ms),
+            _milliseconds, _why_shorter),
+    _Figure("shorter worst gap", _of_latency(lambda found: found.worst_gap_ms), _milliseconds,
+            _why_shorter),
+)  # fmt: skip

@@ -1,7 +1,8 @@
 """A benchmark without models: engines that decode by a script, and a clock that they move."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -40,6 +41,27 @@ class FakeClock:
         return self.now_s
 
 
+class SlowPhases:
+    """A shared machine: for about a minute now and then, all takes 20 to 80 % longer."""
+
+    def __init__(self, seed: int, every_s: float = 90.0, last_s: float = 60.0) -> None:
+        self._random = Random(seed)
+        self._mean_s = (every_s, last_s)
+        self._ends: list[float] = [0.0]
+        self._factors: list[float] = [1.0]
+
+    def __call__(self, now_s: float) -> float:
+        while self._ends[-1] <= now_s:
+            is_slow = len(self._ends) % 2
+            self._ends.append(self._ends[-1] + self._random.expovariate(1 / self._mean_s[is_slow]))
+            self._factors.append(self._random.uniform(1.2, 1.8) if is_slow else 1.0)
+        return self._factors[bisect_right(self._ends, now_s)]
+
+
+def _as_fast_as_ever(now_s: float) -> float:
+    return 1.0
+
+
 @dataclass
 class ScriptedEngine:
     """Implements `measure.Engine`: every arm takes its own time per token, with noise and drift."""
@@ -53,6 +75,8 @@ class ScriptedEngine:
     """Standard deviation of a run's speed, as a share."""
     drift: float = 0.0
     """How much slower the machine becomes per second, as a share."""
+    phases: Callable[[float], float] = _as_fast_as_ever
+    """By the clock, how many times as long everything takes."""
     seed: int = 0
     changed: Mapping[str, int] = field(default_factory=dict)
     """By arm, the answer's token that differs from all others'."""
@@ -97,7 +121,7 @@ class ScriptedEngine:
         pace_s = self.token_s[arm] * slower * math.exp(self._random.gauss(0, self.noise))
         arrivals = []
         for _ in range(ask.max_tokens):
-            self.clock.now_s += pace_s
+            self.clock.now_s += pace_s * self.phases(self.clock.now_s)
             arrivals.append((self.clock.now_s - began_s, 1))
         tokens = [100 + i for i in range(ask.max_tokens)]
         if arm in self.changed:

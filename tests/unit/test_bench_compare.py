@@ -24,7 +24,7 @@ def told(before: Result, after: Result) -> str:
 def test_slower_arm_is_told_with_its_factor() -> None:
     text = told(result(0.025), result(0.030))
 
-    assert "all prompts, suffix at temperature 0: 2.01 -> 1.68 x plain, -16.7%" in text
+    assert "all prompts, suffix at temperature 0: 2.00 -> 1.66 x plain, -16.7%" in text
     assert "SLOWER" in text
     assert "no speed-up changed" not in text
 

@@ -41,6 +41,25 @@ def test_abba_lets_every_arm_begin_about_as_often() -> None:
     assert all(150 < firsts.count(arm) < 250 for arm in "abc")
 
 
+def test_abba_puts_what_all_are_compared_with_amid_every_four() -> None:
+    arms = ("none", *(f"arm-{i}" for i in range(14)))
+
+    forth, back = abba(arms, 1, Random(1), base="none")
+
+    places = [i for i, arm in enumerate(forth) if arm == "none"]
+    assert len(places) == 4
+    assert all(min(abs(i - at) for at in places) <= 2 for i in range(len(forth)))
+    assert sorted(set(forth)) == sorted(arms)
+    assert len(forth) == 14 + 4
+    assert back == forth[::-1]
+
+
+def test_abba_of_a_few_arms_has_what_they_are_compared_with_once() -> None:
+    turns = abba(("none", "a", "b", "c", "d"), 3, Random(1), base="none")
+
+    assert all(turn[2] == "none" and len(turn) == 5 for turn in turns)
+
+
 def test_mixed_keeps_what_tells_most_among_the_first() -> None:
     order = mixed(range(10), Random(2))
 

@@ -5,7 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from edgespec.bench.engine import PLAIN
+from edgespec.bench.intervals import Interval
 from edgespec.bench.plots import draw
+from edgespec.bench.plots.page import COLOURS
+from edgespec.bench.plots.speed import speedup
 from edgespec.bench.result import Result
 from edgespec.bench.streams import StreamScore
 from tests.unit.bench_world import FakeClock, ScriptedEngine, cells_of, plan_of, result_of
@@ -58,3 +61,18 @@ def test_svg_tells_model_unit_and_arm(tmp_path: Path) -> None:
     assert "suffix" in text
     curve = (tmp_path / "curve.svg").read_text(encoding="utf-8")
     assert "target pass, ms" in curve
+
+
+def test_point_of_a_single_turn_is_hollow_and_the_plot_says_so() -> None:
+    found = result()
+    by_task = tuple(replace(s, kind=s.prompt) for s in found.scores)
+    known = {"a": None, "b": Interval(1.5, 1.8)}
+    single = tuple(replace(s, interval=known[s.prompt]) for s in by_task)
+
+    figure = speedup(replace(found, scores=single))
+
+    fills = [
+        line.get_markerfacecolor() for line in figure.axes[0].lines if line.get_marker() == "o"
+    ]
+    assert fills == ["white", COLOURS[0]]
+    assert "hollow, no bar: too few turns for one" in figure.get_supxlabel()

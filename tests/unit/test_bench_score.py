@@ -44,6 +44,23 @@ def test_ratio_compares_within_turns_only() -> None:
     assert suffix.ratio == pytest.approx((2.0 * 3.0 / 1.8) ** 0.5)
 
 
+def test_ratio_is_to_plain_decoding_as_it_was_at_the_same_time() -> None:
+    # The machine slows down steadily; between two answers of plain decoding lies what it had then.
+    turn = (run("none", 1.0), run("suffix", 1.0), run("none", 4.0))
+
+    _, suffix = scored(cell(turn))
+
+    assert suffix.ratio == pytest.approx(2.0)
+
+
+def test_ratio_outside_of_two_answers_of_plain_decoding_is_to_the_nearer_one() -> None:
+    turn = (run("suffix", 0.5), run("none", 1.0), run("other", 1.0), run("none", 4.0))
+
+    found = {score.arm: score for score in scored(cell(turn))}
+
+    assert found["suffix"].ratio == pytest.approx(2.0)
+
+
 def test_score_counts_per_step() -> None:
     score = scored(cell((run("none"), run("suffix"))))[1]
 
@@ -154,6 +171,19 @@ def test_latency_takes_a_servers_quick_events_for_one_arrival() -> None:
     assert found is not None
     assert found.median_ms == pytest.approx(100)
     assert found.worst_gap_ms == pytest.approx(400)
+
+
+def test_latency_tells_no_more_arrivals_apart_than_there_were_passes() -> None:
+    # As a server told them: the first token of a pass, and 16 ms later all others.
+    at_s = (0.117, 0.223, 0.286, 1.098, *(1.114 + 1e-5 * i for i in range(17)), 1.164)
+    stats = Stats(passes=5)
+    answer = Run("peer", (), len(at_s), 1.164, tuple((s, 1) for s in at_s), stats=stats)
+
+    found = latency([answer])
+
+    assert found is not None
+    assert found.median_ms == pytest.approx((1098 - 286) / 18)
+    assert found.worst_gap_ms == pytest.approx(1098 - 286)
 
 
 def test_latency_of_a_single_arrival_is_not_known() -> None:

@@ -33,10 +33,18 @@ def speedup(result: Result) -> Any:
     figure, grid = panels(len(arms), 0.9 + 0.24 * len(tasks))
     for axes, arm in zip(grid, arms, strict=True):
         _panel(axes, arm, tasks, [s for s in scored if s.arm == arm])
-    spread = ", 95 % interval" if any(s.interval for s in scored) else ""
-    figure.supxlabel(f"times plain decoding (1 = as fast){spread}", fontsize=9)
+    figure.supxlabel(f"times plain decoding (1 = as fast)\n{_what_marks_are(scored)}", fontsize=9)
     titled(figure, result, f"Speed-up by task, temperature {temperature:g}")
     return figure
+
+
+def _what_marks_are(scored: Sequence[Score]) -> str:
+    told = ["circle: faster", "cross: slower"]
+    if any(score.interval for score in scored):
+        told.append("bar: 95 % interval")
+    if not all(score.interval for score in scored):
+        told.append("hollow, no bar: too few turns for one")
+    return "; ".join(told)
 
 
 def _panel(axes: Any, arm: str, tasks: Sequence[str], scored: Sequence[Score]) -> None:
@@ -47,10 +55,11 @@ def _panel(axes: Any, arm: str, tasks: Sequence[str], scored: Sequence[Score]) -
         if not found:
             continue
         ratio, low, high = _mean_ratio(found)
-        is_win = ratio >= 1
+        is_win, is_sure = ratio >= 1, low < high
         axes.errorbar(
-            ratio, y, xerr=[[ratio - low], [high - ratio]], fmt="o" if is_win else "X",
-            color=_WIN if is_win else _LOSS, markersize=5, linewidth=1.2, capsize=2,
+            ratio, y, xerr=[[ratio - low], [high - ratio]] if is_sure else None,
+            fmt="o" if is_win else "X", color=_WIN if is_win else _LOSS, markersize=5,
+            markerfacecolor=None if is_sure else "white", linewidth=1.2, capsize=2,
         )  # fmt: skip
         axes.text(
             0.99, y, f"{ratio:.2f}", transform=axes.get_yaxis_transform(), fontsize=7,
