@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import App, SystemCommand
-from textual.events import Event, InputEvent, Paste
+from textual.events import Event, InputEvent, Key, Paste
 from textual.screen import Screen
 
 from . import keys
@@ -141,6 +141,10 @@ class EdgespecApp(App[int]):
 
     async def _catch_up(self) -> None:
         self.is_open = True
+        last = self._early[-1] if self._early else None
+        if isinstance(last, Key) and last.key == "ctrl+j":
+            # Until the terminal was ours it made Enter a line feed: the message was to be sent.
+            self._early[-1] = Key("enter", "\r")
         for event in self._early:
             await self.on_event(event)
         self._early.clear()

@@ -55,7 +55,8 @@ class PlanScreen(Dialog[ModelChange]):
         self._n_ctx = loaded.n_ctx if loaded is not None else n_ctx
         self._made: Plan | None = None
         """What `self._draft` and `self._n_ctx` come to; None: not known, or it does not fit."""
-        self._can_take = False
+        self._can_take: bool | None = None
+        """None: it is being planned."""
 
     def parts(self) -> Iterable[Widget]:
         """One page."""
@@ -69,7 +70,7 @@ class PlanScreen(Dialog[ModelChange]):
 
     @work(exclusive=True)
     async def _plan(self) -> None:
-        self._made, self._can_take, is_of_the_name = None, False, False
+        self._made, self._can_take, is_of_the_name = None, None, False
         parts = [as_loaded(self._loaded)] if self._loaded is not None else []
         names: tuple[str, ...] = (self._target, self._draft)
         try:
@@ -88,11 +89,14 @@ class PlanScreen(Dialog[ModelChange]):
         left_bytes = self._models.free_disk_bytes
         parts += [file_words(files, left_bytes, self._glyphs)] if files else []
         self.query_one("#plan", Static).update(Content("\n\n").join([*parts, told]))
+        self._can_take = bool(self._can_take)
 
     def action_load(self) -> None:
         """Take it, if it fits."""
         if not self._can_take:
-            self.notify("this cannot be loaded as planned", timeout=3)
+            is_planned = self._can_take is not None
+            words = "this cannot be loaded as planned" if is_planned else "it is being planned"
+            self.notify(words, timeout=3)
             return
         change = ModelChange(self._target, self._draft, self._n_ctx)
         self._models.agreed = change

@@ -23,7 +23,7 @@ class Prompt(TextArea):
     """Enter sends; Ctrl+J, Alt+Enter and Shift+Enter break the line."""
 
     class Submitted(Message):
-        """A person pressed Enter."""
+        """A person pressed Enter; the text is empty where there is none."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -116,8 +116,7 @@ class Prompt(TextArea):
             self.put(f"/{command.name}{' ' * command.needs_argument}")
             if command.needs_argument:
                 return
-        if self.text.strip():
-            self.post_message(self.Submitted(self.text.strip("\n")))
+        self.post_message(self.Submitted(self.text.strip("\n") if self.text.strip() else ""))
 
     def _marks(self, by: int) -> bool:
         """Whether an arrow marks another command: not among messages that were recalled."""

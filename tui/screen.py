@@ -282,7 +282,11 @@ class ChatScreen(ChatActions):
         await load_first(self, open_model)
 
     async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
-        """Send, or do what a command says."""
+        """Send, or do what a command says; without either, try a load again that ended."""
+        if not message.text:
+            if self.chat.load_again():
+                self.wake()
+            return
         from edgespec.chat.commands import Command, Unknown, parse
 
         parsed = parse(message.text)

@@ -122,3 +122,28 @@ def test_failed_load_shows_why_and_keeps_the_message() -> None:
             assert "the last answer failed" not in stage.text()
 
     played(scenario)
+
+
+def test_enter_without_a_message_loads_again() -> None:
+    attempts: list[int] = []
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise ModelNotFound(
+                "there is no file x.gguf", hint="edgespec models lists what is here"
+            )
+        return ScriptedLM()
+
+    async def scenario() -> None:
+        async with staged() as stage:
+            stage.chat.load(open_model)
+            await stage.until_shown("choose another model")
+            await stage.pilot.press("escape")
+            await stage.until_shown("Enter tries again")
+            await stage.pilot.press("enter")
+            await stage.until_shown("qwen3-14b Q4_K_M")
+
+    played(scenario)
+
+    assert len(attempts) == 2

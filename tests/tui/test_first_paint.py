@@ -170,6 +170,26 @@ def test_what_is_typed_before_there_is_a_chat_is_sent_in_order() -> None:
     assert [turn.prompt for turn in late.chat.turns] == ["hello"]
 
 
+def test_message_typed_before_the_terminal_was_ours_is_sent() -> None:
+    late = Late(ScriptedLM([Script("Hello.")]))
+
+    def open_chat() -> tuple[ChatController, OpenModel | None]:
+        for character in "ello\nyou\n":  # what a terminal makes of Enter until then
+            key = "ctrl+j" if character == "\n" else character
+            late.app.post_message(Key(key, character))
+        return late()
+
+    late.app = Typing(open_chat=open_chat)
+
+    async def test() -> None:
+        async with opened(late):
+            pass
+
+    played(test)
+
+    assert [turn.prompt for turn in late.chat.turns] == ["hello\nyou"]
+
+
 def test_app_leaves_and_tells_why_when_no_chat_can_be_opened() -> None:
     def refuse() -> tuple[ChatController, OpenModel | None]:
         raise ModelNotFound("there is no such model")

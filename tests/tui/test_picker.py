@@ -312,6 +312,27 @@ def test_plan_is_loaded_with_another_context_and_without_a_draft() -> None:
     played(scenario)
 
 
+def test_plan_that_is_still_being_made_is_not_said_to_be_impossible() -> None:
+    may_plan = threading.Event()
+
+    def plan(target: str, draft: str, n_ctx: int | None) -> Plan:
+        may_plan.wait()
+        return a_plan(target, draft, n_ctx)
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=FakeShelf())
+        stock = Models(CATALOGUE, make_plan=plan)
+        async with staged(ScriptedLM(), chat=chat, models=stock) as stage:
+            await stage.app.screen.run_action("plan")
+            await stage.until_shown("planning…")
+            await stage.pilot.press("enter")
+            await stage.until_shown("it is being planned")
+            may_plan.set()
+            await stage.until_shown("target weights")
+
+    played(scenario)
+
+
 def test_running_download_says_how_much_disk_is_left() -> None:
     states = (PullProgress("good.gguf", "download", "the hub", 500, 2000, 50.0),)
     may_end = threading.Event()
