@@ -35,14 +35,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         name: folder / f"{name}.gguf"
         for name in ("llama", "draft", "short-draft", "gemma3", "mamba", "lfm2", "other-words")
     }
-    sharp = {"scale": 3.0}
-    tinygguf.write_llama(at["llama"], **sharp)
-    tinygguf.write_llama(at["draft"], noise=0.05, **sharp)
-    tinygguf.write_llama(at["short-draft"], noise=0.05, n_ctx=64, **sharp)
+    tinygguf.write_llama(at["llama"], scale=3.0)
+    tinygguf.write_llama(at["draft"], noise=0.05, scale=3.0)
+    tinygguf.write_llama(at["short-draft"], noise=0.05, n_ctx=64, scale=3.0)
     tinygguf.write_llama(at["other-words"], vocab=tinygguf.OTHER_VOCAB)
-    tinygguf.write_gemma3(at["gemma3"], **sharp)
-    tinygguf.write_mamba(at["mamba"], **sharp)
-    tinygguf.write_hybrid(at["lfm2"], **sharp)
+    tinygguf.write_gemma3(at["gemma3"], scale=3.0)
+    tinygguf.write_mamba(at["mamba"], scale=3.0)
+    tinygguf.write_hybrid(at["lfm2"], scale=3.0)
     return at
 
 

@@ -45,7 +45,8 @@ def test_fault_is_raised_after_what_was_said_and_the_next_answer_is_right(
     model = loaded(target)
     expected = loaded(target).complete(PROMPT, options(20)).text
     failing(model._engine.target, at)
-    stream, events = model.chat(PROMPT, options(20)), []
+    stream = model.chat(PROMPT, options(20))
+    events: list[Event] = []
 
     with pytest.raises(DecodeFailed):
         read(iter(stream), events)

@@ -114,7 +114,7 @@ def test_a_cancelled_load_leaves_no_model(files: dict[str, Path]) -> None:
 @pytest.mark.parametrize("stop", [None, ["END"], ("END", 3), "END"])
 def test_stop_texts_of_another_shape_are_refused(model: LoadedModel, stop: object) -> None:
     with pytest.raises(UsageError, match="stop is"):
-        model.complete("Hello", replace(options(3), stop=stop))
+        model.complete("Hello", replace(options(3), stop=stop))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("n_threads", [0, -1, 513, 10**9])

@@ -296,10 +296,11 @@ def test_auto_reads_no_draft_for_a_drafter_that_needs_none(
 @pytest.mark.parametrize("role", ["target", "draft"])
 def test_a_draft_head_is_refused_by_name(files: dict[str, Path], role: str) -> None:
     head = "qwen3.8-27b-mtp"
-    named = (head, None) if role == "target" else (files["llama"], head)
+    target = head if role == "target" else files["llama"]
+    draft = head if role == "draft" else None
 
     with pytest.raises(UsageError, match="draft head inside another model"):
-        find_files(*named, "auto")
+        find_files(target, draft, "auto")
 
 
 def with_advised(

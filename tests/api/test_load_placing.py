@@ -129,7 +129,7 @@ def test_explicit_wish_is_refused_with_numbers_and_what_fits(
         wish = {"draft": roomy.target.path.with_name(wish["draft"])}
 
     with pytest.raises(DoesNotFit, match=r"need .* of memory .* but \d+ MiB are free") as refusal:
-        load(roomy.target.path, memory_bytes=14 * MIB, n_threads=1, **wish)  # type: ignore[arg-type]
+        load(roomy.target.path, memory_bytes=14 * MIB, n_threads=1, **wish)
 
     assert refusal.value.exit_code == 4
     assert refusal.value.hint

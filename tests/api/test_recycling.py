@@ -1,5 +1,6 @@
 """Token recycling as it is measured: the tree is the paper's, and decoding with it is exact."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from click.testing import CliRunner
 from edgespec.cli.main import cli
 from edgespec.control.costs import Measured
 from edgespec.control.fixed import Fixed
-from edgespec.core import Branch, Draft, Drafter, Sampling
+from edgespec.core import Branch, Draft, Drafter, Row, Sampling
 from edgespec.costs import PassCosts
 from edgespec.decode import Request, speculate
 from edgespec.drafters import DrafterInputs
@@ -33,16 +34,16 @@ class FixedRows:
     n_decoded = 0
 
     def __init__(self, trunk: list[list[float]], *branches: list[list[float]]) -> None:
-        self._trunk = np.array(trunk, np.float32)
-        self._branches = [np.array(rows, np.float32) for rows in branches]
+        self._trunk = [np.array(row, np.float32) for row in trunk]
+        self._branches = [[np.array(row, np.float32) for row in rows] for rows in branches]
 
     def __len__(self) -> int:
         return len(self._trunk)
 
-    def __getitem__(self, i: int) -> np.ndarray:
+    def __getitem__(self, i: int) -> Row:
         return self._trunk[i]
 
-    def branch(self, b: int) -> np.ndarray:
+    def branch(self, b: int) -> Sequence[Row]:
         return self._branches[b]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from edgespec.api.model import LoadedModel
+from edgespec.api.stream import AnswerStream
 from edgespec.errors import Busy, Closed
 from edgespec.events import Done, PromptProgress
 from tests.api.answers import end_of, options, progress_of, rounds_of, saying, text_of
@@ -143,14 +144,21 @@ def test_answer_of_a_model_loaded_without_drafts_goes_on_with_those_that_need_no
 
     list(stream)
 
-    assert "suffix" in {arm.drafter for arm in model.explain().arms}
+    explained = model.explain()
+    assert explained is not None
+    assert "suffix" in {arm.drafter for arm in explained.arms}
 
 
 def test_cancel_during_prefill_ends_within_one_chunk(model: LoadedModel, gate: Gate) -> None:
     gate.hold(at=2)
     stream = model.chat(LONG, options(5))
     gate.wait()
-    threading.Thread(target=lambda: (stream.cancel(), gate.release())).start()
+
+    def give_up() -> None:
+        stream.cancel()
+        gate.release()
+
+    threading.Thread(target=give_up).start()
 
     events = list(stream)
 
@@ -212,7 +220,7 @@ def test_second_answer_waits_for_the_first(model: LoadedModel, gate: Gate) -> No
     second = model.chat("Two", options(8))
     order: list[str] = []
 
-    def read(stream, name: str) -> None:
+    def read(stream: AnswerStream, name: str) -> None:
         texts[name] = text_of(stream)
         order.append(name)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -59,8 +60,13 @@ def open_session(tiny: TinyModels) -> Iterator[Callable[..., LlamaSession]]:
     """Opens sessions on tiny models and closes them after the test."""
     opened: list[LlamaSession] = []
 
-    def opener(name: str, options: ContextOptions = SMALL, **kinds: str) -> LlamaSession:
-        opened.append(tiny[name].new_session(options, **kinds))
+    def opener(
+        name: str,
+        options: ContextOptions = SMALL,
+        *,
+        rollback: Literal["auto", "replay"] = "auto",
+    ) -> LlamaSession:
+        opened.append(tiny[name].new_session(options, rollback=rollback))
         return opened[-1]
 
     yield opener

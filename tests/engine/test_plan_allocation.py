@@ -25,7 +25,7 @@ from tests.dryrun import (
 )
 from tests.sparsegguf import SPARSE, write_sparse
 
-TINY = {
+TINY: dict[str, tinygguf.Write] = {
     "llama": tinygguf.write_llama,
     "gemma3": tinygguf.write_gemma3,
     "mamba": tinygguf.write_mamba,

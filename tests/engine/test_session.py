@@ -14,6 +14,7 @@ from edgespec.core import Branch, Tokens
 from edgespec.engine.context import ContextOptions
 from edgespec.engine.model import Model
 from edgespec.engine.session import LlamaSession
+from edgespec.plan.kinds import KvType
 from tests import tinygguf
 from tests.engine.conftest import SMALL, TinyModels
 from tests.engine.test_session_stateful import ATOL
@@ -296,7 +297,7 @@ def test_retain_of_a_continuation_costs_nothing(open_session: Opener, name: str)
 
 
 @pytest.mark.parametrize("kv_type", ["f16", "q8_0", "q4_0"])
-def test_quantised_caches_decode(tiny: TinyModels, kv_type: str) -> None:
+def test_quantised_caches_decode(tiny: TinyModels, kv_type: KvType) -> None:
     """Heads of 32: a quantised block. Flash attention, which they need, is switched on."""
     model = tiny["guard"]
     text = tokens_of(40) % 256

@@ -31,7 +31,8 @@ def body_of(command: int) -> bytes:
     """A request's body of the right shape."""
     if command == Command.GET_TENSOR:
         return tensor_request(1000)
-    return bytes({Command.HELLO: wire.CAPS_BYTES, Command.ALLOC_BUFFER: 12}.get(command, 8))
+    sizes: dict[int, int] = {Command.HELLO: wire.CAPS_BYTES, Command.ALLOC_BUFFER: 12}
+    return bytes(sizes.get(command, 8))
 
 
 @dataclass
@@ -50,12 +51,12 @@ class Client:
 
 
 @contextmanager
-def client_of(worker: FakeWorker | None, **options: object) -> Iterator[Client]:
+def client_of(worker: FakeWorker | None, allowance: Allowance | None = None) -> Iterator[Client]:
     """A client whose carrier runs until the block ends."""
     theirs, ours = _pair()
     upstream = socket.create_connection(worker.endpoint.address) if worker else None
     losses: list[str] = []
-    carrier = Carrier(ours, upstream, lost=losses.append, **options)  # type: ignore[arg-type]
+    carrier = Carrier(ours, upstream, lost=losses.append, allowance=allowance)
     thread = threading.Thread(target=carrier.run)
     thread.start()
     theirs.settimeout(_ENOUGH_S)
