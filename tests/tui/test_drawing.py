@@ -30,7 +30,8 @@ def highlights(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counted(code: str, **how: Any) -> Content:
         seen.append(code.count("\n") + 1)
-        return real(code, **how)
+        drawn: Content = real(code, **how)
+        return drawn
 
     monkeypatch.setattr(colours, "highlight", counted)
     return seen
@@ -60,7 +61,8 @@ def test_drawing_lays_the_screen_out_once_and_renders_new_lines_only(
 
     def counted(self: TurnView, y: int, *how: Any) -> Strip:
         made.append(y)
-        return real(self, y, *how)
+        drawn: Strip = real(self, y, *how)
+        return drawn
 
     monkeypatch.setattr(TurnView, "_strip", counted)
     n_layouts = 0

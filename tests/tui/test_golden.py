@@ -15,10 +15,12 @@ while not done:
 """
 
 
-def shown_turn(name: str, size: tuple[int, int], **app: bool) -> None:
+def shown_turn(
+    name: str, size: tuple[int, int], *, is_ascii: bool = False, can_color: bool = True
+) -> None:
     async def scenario() -> None:
         model = ScriptedLM([Script(ANSWER, reasoning="Two sentences, then the loop.")])
-        async with staged(model, size=size, **app) as stage:
+        async with staged(model, size=size, is_ascii=is_ascii, can_color=can_color) as stage:
             await stage.say("Explain speculative decoding")
             await stage.until_ended()
 

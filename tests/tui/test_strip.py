@@ -45,8 +45,8 @@ def chat_with(turn: Turn | None = None, model: ScriptedLM | None = None) -> Chat
 
 
 def strip(width: int, turn: Turn = WRONG, pulse: Live | None = None) -> list[str]:
-    drawn = SpecStrip(chat_with(turn), UNICODE, pulse or Live()).draw(width, 2)
-    return drawn.plain.split("\n")
+    drawn: str = SpecStrip(chat_with(turn), UNICODE, pulse or Live()).draw(width, 2).plain
+    return drawn.split("\n")
 
 
 def test_strip_at_80_columns_has_the_draft_length_and_the_acceptance_by_place() -> None:

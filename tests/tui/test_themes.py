@@ -49,14 +49,14 @@ def test_theme_that_was_chosen_is_there_at_the_next_start() -> None:
     ],
 )
 def test_first_theme_is_what_the_terminal_can_show(environ: dict[str, str], theme: str) -> None:
-    assert first_theme(environ, KNOWN) == theme  # type: ignore[arg-type]
+    assert first_theme(environ, KNOWN) == theme
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '"nord"', '{"theme": 7}'])
 def test_damaged_file_is_no_choice(damage: str, home: Path) -> None:
     (home / "tui.json").write_text(damage)
 
-    assert first_theme({"TERM": "xterm-256color"}, KNOWN) == DEFAULT  # type: ignore[arg-type]
+    assert first_theme({"TERM": "xterm-256color"}, KNOWN) == DEFAULT
 
 
 def test_choice_is_kept_whole(home: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from edgespec.bench.engine import PLAIN, EngineFailed
+from edgespec.bench.engine import PLAIN, Ask, EngineFailed, Run
 from edgespec.bench.field import Field
 from edgespec.bench.measure import Plan
 from edgespec.bench.readers import paying
@@ -28,7 +28,7 @@ from tests.unit.bench_world import (
 class InOrder(ScriptedEngine):
     """Readers are served one by one, whatever their threads do: there is one clock."""
 
-    def one_of_many(self, arm, ask, began_s):  # type: ignore[no-untyped-def]
+    def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
         with self._lock:
             return super().one_of_many(arm, ask, began_s)
 
@@ -99,8 +99,10 @@ def test_ratio_is_to_plain_decoding_with_as_many_readers() -> None:
 @pytest.mark.parametrize("n_good", [0, 1])
 def test_engine_that_fails_on_the_way_leaves_the_others_their_scores(n_good: int) -> None:
     class Failing(InOrder):
-        def one_of_many(self, arm, ask, began_s):  # type: ignore[no-untyped-def]
-            self.n_asked = getattr(self, "n_asked", 0) + 1
+        n_asked = 0
+
+        def one_of_many(self, arm: str, ask: Ask, began_s: float) -> Run:
+            self.n_asked += 1
             if self.n_asked > n_good:
                 raise EngineFailed("it broke off")
             return super().one_of_many(arm, ask, began_s)
