@@ -47,6 +47,8 @@ class TellingStore:
         for turn in turns:
             tell(json.dumps([turn.id, turn.prompt, len(turn.text), turn.status]))
 
+    is_in_place = True
+
     def close(self) -> None:
         self._store.close()
 

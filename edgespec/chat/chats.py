@@ -164,6 +164,8 @@ class Chats:
         chat_id = self._saved().load(chat_id).chat.id
         conversation = self._owner.conversation
         if chat_id == conversation.id:
+            if self.state.word == "UNSAVED":
+                raise HistoryError(f"this chat is not in the history yet: {self.state.note}")
             if self._journal is not None:
                 self._journal.drop(chat_id)
             self._owner.take(Conversation(system=conversation.system))

@@ -4,6 +4,7 @@ Knows neither threads nor models.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -115,7 +116,7 @@ class Conversation:
 def conversation_of(saved: SavedChat) -> Conversation:
     """A chat as it was kept; a turn that its process did not live to end is "stopped"."""
     by_id: dict[str, Turn] = {}
-    for record in saved.turns:
+    for record in _parents_first(saved.turns):
         by_id[record.id] = _turn(record, by_id.get(record.parent_id))
     chat = saved.chat
     conversation = Conversation(
@@ -188,6 +189,23 @@ def _stats(kept: dict[str, Any]) -> Stats:
         if is_ours:
             found[figure.name] = value
     return Stats(**found)
+
+
+def _parents_first(records: Sequence[TurnRecord]) -> list[TurnRecord]:
+    """As they were kept, but for children whose parents were written after them.
+
+    That happens where two processes went on with one chat while one could not save it.
+    """
+    ordered: dict[str, TurnRecord] = {}
+    waiting = {record.id: record for record in records}
+    while waiting:
+        n_before = len(ordered)
+        for record in list(waiting.values()):
+            if record.parent_id not in waiting:
+                ordered[record.id] = waiting.pop(record.id)
+        if len(ordered) == n_before:  # a circle, in a file from elsewhere
+            return [*ordered.values(), *waiting.values()]
+    return list(ordered.values())
 
 
 def _ancestors(turn: Turn) -> tuple[Turn, ...]:

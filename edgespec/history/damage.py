@@ -42,7 +42,7 @@ def as_history_error(error: sqlite3.Error | OSError, path: Path) -> HistoryError
     if is_damage(error):
         return HistoryError(
             f"the history, {path}, is damaged ({error})",
-            hint="the next start sets it aside and begins a new one",
+            hint="a new chat, without --continue, sets it aside and begins a new history",
         )
     return HistoryError(f"the history, {path}, gave an error: {error}")
 

@@ -5,7 +5,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from edgespec import paths
@@ -52,18 +52,29 @@ class Fallback:
     def recovered(self, store: HistoryStore) -> list[str]:
         """Take in what earlier processes left. Returns: sentences that say so."""
         said = []
-        for path in [p for folder in self._folders for p in folder.glob(f"{_PREFIX}*.json")]:
+        for path, chats in self._left():
             if path in self._written:
                 continue  # our own, and what is to be written is newer
             try:
-                text = path.read_text(encoding="utf-8")
-                for saved in from_json(text):
+                for saved in chats:
                     store.merge(saved)
                 path.unlink(missing_ok=True)
-            except (OSError, UnicodeDecodeError, HistoryError):
-                continue  # stays where it is, for a person to look at
+            except (OSError, HistoryError):
+                continue  # stays where it is, for the next start
             said.append(f"what could not be saved the last time was found in {path} and is saved")
         return said
+
+    def unsaved(self) -> list[SavedChat]:
+        """What no process could save yet, oldest first."""
+        return [saved for _, chats in self._left() for saved in chats]
+
+    def _left(self) -> Iterator[tuple[Path, tuple[SavedChat, ...]]]:
+        files = {path for folder in self._folders for path in folder.glob(f"{_PREFIX}*.json")}
+        for path in sorted(files, key=lambda path: path.name):
+            try:
+                yield path, from_json(path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError, HistoryError):
+                continue  # gone meanwhile; or no chat: a person may look at it
 
 
 def _own_folder(database: Path) -> str:

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -130,7 +131,8 @@ class Keeper:
         with self._changed:
             is_first = self._typed is None
             self._typed = typed
-            if is_first:
+            self._is_urgent |= not typed  # what was sent must not come back as unsent
+            if is_first or not typed:
                 self._changed.notify_all()
 
     def jotted(self) -> str:
@@ -187,7 +189,7 @@ class Keeper:
                 is_last, batch, given = self._is_closing, self._taken(), self._n_given
                 typed, self._typed = self._typed, None
                 self._is_urgent = False
-            if not batch.is_empty or self._store is None:
+            if not batch.is_empty or self._store is None or not self._store.is_in_place:
                 self._write(batch)
             if typed is not None:  # after the batch: what was sent is in there
                 self._unsent.keep(typed)
@@ -227,6 +229,8 @@ class Keeper:
 
     def _write(self, batch: _Unwritten) -> None:
         try:
+            if self._store is not None and not self._store.is_in_place:
+                batch = self._saved_from(self._store, batch)
             store = self._opened()
             store.save(batch.chats.values(), batch.turns.values(), batch.gone, batch.titles)
         except Exception as error:  # whatever it is, the text is kept and the thread lives on
@@ -244,6 +248,25 @@ class Keeper:
             self._store = self._open_store(self.path)
             self._store.notices += self._fallback.recovered(self._store)
         return self._store
+
+    def _saved_from(self, lost: HistoryStore, batch: _Unwritten) -> _Unwritten:
+        """`batch` with all that was written of its chats to a file that has lost its name.
+
+        Such a file can be read until it is closed; then it is gone, or somebody else's.
+        """
+        turns: dict[str, TurnRecord] = {}
+        for chat_id, chat in self._chats.items():
+            with suppress(HistoryError):
+                saved = lost.chat(chat_id)
+                batch.chats.setdefault(chat_id, chat)
+                batch.titles.setdefault(chat_id, saved.chat.title)
+                turns |= {turn.id: turn for turn in saved.turns if turn.id not in batch.gone}
+        lost.close()
+        self._store, batch.turns = None, {**turns, **batch.turns}
+        self._say(
+            SaveState("UNSAVED", f"{self.path} was deleted or replaced; this chat is written anew")
+        )
+        return batch
 
     def _fail(self, batch: _Unwritten, error: HistoryError) -> None:
         logger.info("the history was not written: %s", error.message)

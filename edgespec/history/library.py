@@ -1,10 +1,14 @@
-"""The saved chats as front ends list, search and change them; opens the file for each call."""
+"""The saved chats as front ends list, search and change them; opens the file for each call.
+
+What could not be written to the file yet, by this process or one before, is read with it.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from edgespec import paths
+from edgespec.history.fallback import Fallback
 from edgespec.history.records import ChatSummary, Hit, SavedChat
 from edgespec.history.store import HistoryStore
 
@@ -24,15 +28,15 @@ class Library:
 
     def chats(self, words: str = "") -> list[ChatSummary]:
         """Chats with `words` in title, model or turns, the latest first."""
-        return self._read(lambda store: store.chats(words)) if self.path.exists() else []
+        return self._read(lambda store: store.chats(words)) if self._has_any else []
 
     def search(self, words: str) -> list[Hit]:
         """Turns with all of `words`, the latest first."""
-        return self._read(lambda store: store.search(words)) if self.path.exists() else []
+        return self._read(lambda store: store.search(words)) if self._has_any else []
 
     def prompts(self) -> list[str]:
         """The messages that were sent last in any chat, the latest at the end."""
-        return self._read(HistoryStore.prompts) if self.path.exists() else []
+        return self._read(HistoryStore.prompts) if self._has_any else []
 
     def load(self, chat_id: str) -> SavedChat:
         """A chat by its id or the beginning of it."""
@@ -59,11 +63,19 @@ class Library:
         return self._write(lambda store: store.merge(saved))
 
     def _read(self, ask: Callable[[HistoryStore], T]) -> T:
-        store = HistoryStore.open_to_read(self.path)
+        # First: a process that is starting may be moving it into the file now.
+        if unsaved := Fallback(self.path).unsaved():
+            store = HistoryStore.open_with(self.path, unsaved)
+        else:
+            store = HistoryStore.open_to_read(self.path)
         try:
             return ask(store)
         finally:
             store.close()
+
+    @property
+    def _has_any(self) -> bool:
+        return self.path.exists() or bool(Fallback(self.path).unsaved())
 
     def _write(self, act: Callable[[HistoryStore], T]) -> T:
         store = HistoryStore.open(self.path, is_checked=False)

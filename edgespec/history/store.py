@@ -5,9 +5,10 @@ nothing. Several processes may use the file at once.
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from threading import RLock
@@ -45,6 +46,7 @@ class HistoryStore:
         self.notices: list[str] = []
         """What happened when it was opened: sentences for the person."""
         self._connection = connection
+        self._opened_file = _identity(path)
         self._lock = RLock()
 
     @classmethod
@@ -118,11 +120,34 @@ class HistoryStore:
                     raise as_history_error(error, path) from error
         else:
             raise as_history_error(failed, path) from failed
-        if version != len(MIGRATIONS):
+        if version < len(MIGRATIONS) or not _has_our_columns(connection):
             connection.close()
-            store = cls.open(path, busy_s=busy_s)  # older: migrates; newer: says so
-            return store
+            return cls.open(path, busy_s=busy_s)  # older: migrates; newer: says so
         return cls(connection, path)
+
+    @classmethod
+    def open_with(cls, path: Path, unsaved: Iterable[SavedChat]) -> "HistoryStore":
+        """Open a copy in memory of the file, if there is one, with chats that are not in it yet.
+
+        Raises: `HistoryError`.
+        """
+        store = cls(_connected(":memory:", BUSY_S), path)
+        if path.exists():
+            held = cls.open_to_read(path)
+            with held._reading():
+                held._connection.backup(store._connection)
+            held.close()
+        else:
+            migrate(store._connection, path)
+        for saved in unsaved:
+            with suppress(HistoryError):  # the copy is of a newer version: the rest can be read
+                store.merge(saved)
+        return store
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file that is written to still has its name: not deleted, not replaced."""
+        return _identity(self.path) == self._opened_file
 
     def close(self) -> None:
         """Let the file go; idempotent."""
@@ -297,6 +322,24 @@ def _connected(name: str, busy_s: float) -> sqlite3.Connection:
         check_same_thread=False,
         uri=name.startswith("file:"),
     )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _has_our_columns(connection: sqlite3.Connection) -> bool:
+    """Whether a file, maybe of a newer version, has what is read here."""
+    try:
+        for table, names in (("chat", _CHAT), ("turn", _TURN), ("words", ("prompt", "answer"))):
+            connection.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT 0")
+    except sqlite3.Error:
+        return False
+    return True
 
 
 def _upsert(table: str, names: tuple[str, ...], kept: tuple[str, ...] = ()) -> str:

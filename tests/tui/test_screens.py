@@ -86,6 +86,7 @@ def test_found_word_is_in_sight_and_nothing_scrolls_sideways(tmp_path: Path) -> 
 def test_history_that_cannot_be_read_is_not_said_to_be_empty(tmp_path: Path) -> None:
     saved_chat(tmp_path).close()
     with closing(sqlite3.connect(tmp_path / "history.db")) as connection:
+        connection.execute("ALTER TABLE turn RENAME COLUMN text TO said")
         connection.execute("PRAGMA user_version = 99")
 
     async def scenario() -> None:

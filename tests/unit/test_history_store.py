@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import HistoryError
-from edgespec.history.records import ChatSummary
+from edgespec.history.records import ChatSummary, SavedChat
 from edgespec.history.schema import MIGRATIONS
 from edgespec.history.store import HistoryStore
 from tests.chats import chat, saved, turn
@@ -245,10 +245,46 @@ def test_newer_file_is_refused_and_left_as_it_is(path: Path) -> None:
 
     with pytest.raises(HistoryError, match=r"newer edgespec \(version 2 of the file, this one"):
         opened(path)
+
+    assert path.read_bytes() == before
+
+
+def test_newer_file_is_read_as_far_as_it_is_known(path: Path) -> None:
+    later = (*MIGRATIONS, "ALTER TABLE chat ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';")
+    store = opened(path, migrations=later)
+    store.save([chat()], [turn("t1", "Hi")])
+    store.close()
+
+    store = HistoryStore.open_to_read(path)
+
+    assert [t.prompt for t in store.chat("chat2345").turns] == ["Hi"]
+    with pytest.raises(HistoryError, match="cannot be written"):
+        store.save([chat()])
+    store.close()
+
+
+def test_newer_file_without_what_is_read_here_is_refused(path: Path) -> None:
+    later = (*MIGRATIONS, "ALTER TABLE turn RENAME COLUMN text TO said;")
+    opened(path, migrations=later).close()
+
     with pytest.raises(HistoryError, match="newer edgespec"):
         HistoryStore.open_to_read(path)
 
-    assert path.read_bytes() == before
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_copy_in_memory_has_what_is_unsaved_too(has_file: bool, path: Path) -> None:
+    if has_file:
+        store = opened(path)
+        store.save([chat()], [turn("t1", "Hi", "half")])
+        store.close()
+    newer = turn("t1", "Hi", "half and the rest", updated_s=11.0)
+
+    store = HistoryStore.open_with(path, [SavedChat(chat(), (newer, turn("t2", "More")))])
+
+    assert [t.text for t in store.chat("chat2345").turns] == ["half and the rest", ""]
+    assert [hit.turn_id for hit in store.search("rest")] == ["t1"]
+    store.close()
+    assert path.exists() == has_file
 
 
 def test_older_file_is_brought_up_to_date_after_a_copy(path: Path) -> None:

@@ -117,3 +117,17 @@ def test_keeper_keeps_the_last_word_when_it_is_closed(tmp_path: Path) -> None:
     keeper.close()
 
     assert Unsent(tmp_path).taken() == "half"
+
+
+def test_keeper_drops_what_was_sent_at_once(dead: Path) -> None:
+    keeper = Keeper(dead.parent / "history.db", every_s=3600.0)
+    keeper.flush()
+    assert keeper.jotted()
+
+    keeper.jot("")
+
+    deadline = time.monotonic() + PATIENCE_S
+    while list(dead.parent.glob("unsent-*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    keeper.close()
