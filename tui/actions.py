@@ -189,11 +189,23 @@ class ChatActions(Screen[None]):
     def action_tokens(self) -> None:
         """Markdown, or where each token came from."""
         self.shows_tokens = not self.shows_tokens
+        self._show_legend()
         for view in self.log_view.views:
             view.show_tokens(self.shows_tokens)
         if self.shows_tokens and not any(view.has_tokens for view in self.log_view.views):
             words = "token view: from the next answer on; saved turns do not know their tokens"
             self.notify(words, timeout=4)
+
+    def _show_legend(self) -> None:
+        """Above the live lines, where it does not scroll away."""
+        if not self.query("#legend"):
+            from textual.widgets import Static
+
+            from .provenance import legend
+
+            above = Static(legend(self.glyphs), id="legend")
+            self.query_one("#all").mount(above, before="#strip")
+        self.query("#legend").set(display=self.shows_tokens)
 
     def action_panel(self) -> None:
         """Show or hide the side panel."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from edgespec.chat.controller import ChatController, LoadFailed, Turn, Update
 from edgespec.chat.turns import ContextFull, Loaded, Notice, Returned, TurnEnded
-from edgespec.events import Delta, Round
+from edgespec.events import Delta, Round, TokenText
 from edgespec.text.clean import clean
 
 from . import known
@@ -22,6 +22,8 @@ class Feed:
     def __init__(self, chat: ChatController, log: ChatLog) -> None:
         self._chat, self._log = chat, log
         self._live: list[TurnView] = []
+        self._early: list[TokenText] = []
+        """Tokens of a turn whose view is not there yet."""
         self.pulse = Live()
 
     @property
@@ -34,6 +36,9 @@ class Feed:
         view = self._view_of(turn) or await self._log.add_turn(turn)
         view.refresh_end()
         if view not in self._live:
+            if not self._live:
+                view.tokens.extend(self._early)
+                self._early.clear()
             self._live.append(view)
 
     async def take_back(self, turn: Turn) -> None:
@@ -45,6 +50,7 @@ class Feed:
     def forget(self) -> None:
         """Draw the live turns no further: another chat is shown."""
         self._live.clear()
+        self._early.clear()
 
     async def draw(self, updates: list[Update]) -> str:
         """Draw what came. Returns: a message that belongs back into the prompt."""
@@ -56,8 +62,9 @@ class Feed:
                     await self._draw_loaded(update)
                 case LoadFailed():
                     returned = await self._draw_failed_load(update) or returned
-                case Delta(kind="text") if speaker is not None:
-                    speaker.tokens.extend(update.tokens)
+                case Delta(kind="text"):
+                    heard = speaker.tokens if speaker is not None else self._early
+                    heard.extend(update.tokens)
                 case Round():
                     self.pulse.hear(update)
                 case TurnEnded():

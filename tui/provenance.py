@@ -97,6 +97,14 @@ def pointed(line: Content, index: int) -> Content:
     return line
 
 
+def line_of_token(lines: Sequence[Content], index: int) -> int | None:
+    """The first line on which a token stands."""
+    for y, line in enumerate(lines):
+        if any(isinstance(s, Style) and s.meta.get("token") == index for *_, s in line.spans):
+            return y
+    return None
+
+
 def token_at(line: Content, x: int) -> int | None:
     """Which token a character of a line belongs to."""
     for start, end, style in line.spans:
