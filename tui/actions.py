@@ -420,5 +420,7 @@ class ChatActions(Screen[None]):
         """Copy a text, and say by which way."""
         from .clipboard import copy
 
-        said = await asyncio.to_thread(copy, text, self.app.copy_to_clipboard, dict(os.environ))
+        may_save = not self.chat.conversation.is_private
+        send = self.app.copy_to_clipboard
+        said = await asyncio.to_thread(copy, text, send, dict(os.environ), may_save=may_save)
         self.notify(clean(said), timeout=4, markup=False)

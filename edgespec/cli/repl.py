@@ -216,7 +216,9 @@ class _Talk:
             return
         from edgespec.tui.clipboard import copy
 
-        screen.note(str(copy(text, screen.send_to_clipboard, dict(os.environ))))
+        may_save = not self.chat.conversation.is_private
+        said = copy(text, screen.send_to_clipboard, dict(os.environ), may_save=may_save)
+        screen.note(str(said))
 
     def _follow(self, turn: Turn | None) -> None:
         """Print what comes as it grows. The first Ctrl-C stops it, the second goes on up."""

@@ -52,6 +52,55 @@ def test_copy_falls_back_when_the_tool_fails(
     assert sent == ["text"]
 
 
+def test_copy_asks_every_tool_until_one_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgespec.tui.clipboard.TIMEOUT_S", 0.2)
+    fake_tool(tmp_path / "bin", "wl-copy", "exit 1")
+    fake_tool(tmp_path / "bin", "xclip", "exec sleep 30")
+    fake_tool(tmp_path / "bin", "xsel", f"cat > {tmp_path}/copied")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+
+    said = copy("text", lambda text: None, {"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"})
+
+    assert said == "copied 4 characters with xsel and OSC 52"
+    assert (tmp_path / "copied").read_text() == "text"
+
+
+def test_copy_says_which_tools_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_tool(tmp_path / "bin", "xclip", "exit 1")
+    fake_tool(tmp_path / "bin", "xsel", "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    said = copy("text", lambda text: None, {"DISPLAY": ":0"})
+
+    assert said.startswith("sent 4 characters to the terminal (OSC 52), as xclip and xsel failed;")
+
+
+def test_copy_of_a_private_text_is_in_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    said = copy("secret", lambda text: None, {}, may_save=False)
+
+    assert said.endswith("in no file, as this chat is private")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_copy_says_that_no_file_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+
+    said = copy("text", lambda text: None, {})
+
+    assert said.endswith("in no file either (No such file or directory)")
+
+
 def test_copy_of_a_text_too_long_for_the_terminal_is_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
