@@ -18,12 +18,13 @@ _WHAT_THE_APP_SET = (
     r"\033[?7h\033[?25h\033[?1049l\033[0m"
 )
 SENTENCE = "edgespec died: killed, or by a fault in native code. edgespec chat --continue goes on"
+# A shell that asks for its next command sooner has modes of its own, with keys that signal.
 _SCRIPT = f"""
 trap '' HUP INT TTOU
 exec 3>&1
 read -r word
 [ "$word" = ok ] && exit 0
-stty "$1" <&3
+case $(stty -a <&3) in *-isig*) stty "$1" <&3 ;; esac
 printf '{_WHAT_THE_APP_SET}\\r\\n%s\\r\\n' '{SENTENCE}' >&3
 """
 

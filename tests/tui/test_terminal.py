@@ -12,11 +12,13 @@ import subprocess
 import sys
 import termios
 import time
+import tty
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from edgespec.tui.guardian import _SCRIPT, SENTENCE
 from edgespec.tui.terminal import never_fail_to_encode
 
 ROOT = Path(__file__).parents[2]
@@ -184,6 +186,23 @@ def test_terminal_is_restored_when_the_process_just_dies(death: signal.Signals) 
         assert MOUSE_OFF in chat.written
         assert ALTERNATE_SCREEN_OFF in chat.written
         assert termios.tcgetattr(chat.slave) == chat.modes
+
+
+def test_modes_that_a_shell_has_set_meanwhile_stay() -> None:
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    modes = termios.tcgetattr(theirs)
+    modes[3] |= termios.ISIG  # as line editors do
+    termios.tcsetattr(theirs, termios.TCSANOW, modes)
+
+    subprocess.run(
+        ["sh", "-c", _SCRIPT, "sh", "echo"], stdin=subprocess.DEVNULL, stdout=theirs, check=True
+    )
+
+    assert termios.tcgetattr(theirs) == modes
+    assert SENTENCE in os.read(ours, 4096).decode()
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_whole_screen_is_there_again_after_fg() -> None:
