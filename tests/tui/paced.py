@@ -14,6 +14,7 @@ from edgespec.events import (
     Done,
     DraftMode,
     Event,
+    FinishReason,
     Reply,
     Round,
     Stats,
@@ -61,7 +62,7 @@ class PacedStream:
                 break
             yield from burst.events
         self.late_s = time.monotonic() - began_s - (self._bursts[-1].at_s if self._bursts else 0)
-        reason = "cancelled" if self._cancelled.is_set() else "stop"
+        reason: FinishReason = "cancelled" if self._cancelled.is_set() else "stop"
         self.stats = replace(self._final, finish_reason=reason)
         yield Done(self.stats)
 
