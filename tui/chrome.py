@@ -7,7 +7,11 @@ waits for nothing that a drawer imports.
 from typing import Protocol
 
 from textual.content import Content
+from textual.geometry import Region, Size
+from textual.strip import Strip
 from textual.widgets import Static
+
+from .kept import Kept, drawn
 
 
 class Drawer(Protocol):
@@ -18,7 +22,7 @@ class Drawer(Protocol):
         ...
 
 
-class Chrome(Static):
+class Chrome(Kept, Static):
     """One part."""
 
     drawer: Drawer | None = None
@@ -27,9 +31,49 @@ class Chrome(Static):
     def __init__(self, first: Content, *, id: str) -> None:
         super().__init__(id=id)
         self._first = first
+        self._rows: list[Content] = []
+        self._drawn_at = Size(0, 0)
 
     def render(self) -> Content:
         """As wide and as high as the part is."""
         if self.drawer is None:
             return self._first
         return self.drawer.draw(self.size.width, self.size.height)
+
+    def redraw(self) -> None:
+        """Draw the lines that are others now."""
+        if not self.display:
+            return
+        before, self._rows = self._rows, self._rows_now()
+        if len(before) != len(self._rows):
+            self.refresh()
+            return
+        pairs = enumerate(zip(before, self._rows, strict=True))
+        changed = [Region(0, y, self.size.width, 1) for y, pair in pairs if not _are_same(*pair)]
+        if changed:
+            self.refresh(*changed)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Drawn anew where nothing is kept, and for another size."""
+        if self.drawer is not None and (not self._kept or self._drawn_at != self.size):
+            self._kept.clear()
+            self._drawn_at, self._rows = self.size, self._rows_now()
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the content."""
+        if self.drawer is None:
+            return super().render_line(y)
+        row = self._rows[y] if y < len(self._rows) else Content("")
+        return drawn(self, row, y, self.text_selection)
+
+    def _rows_now(self) -> list[Content]:
+        from .blocks import wrap  # with the conversation: the first paint does not wait for it
+
+        width, height = self.size
+        lines = self.render().split(allow_blank=True) if width else []
+        return [row for line in lines for row in wrap(line, width)][:height]
+
+
+def _are_same(one: Content, other: Content) -> bool:
+    return one.plain == other.plain and one.spans == other.spans

@@ -196,7 +196,7 @@ class ChatScreen(ChatActions):
         fetch = self.models.fetch
         if fetch is None or self.app.screen is not self:
             return
-        self._header.refresh()
+        self._header.redraw()
         if not fetch.is_done:
             return
         self.models.fetch = None
@@ -216,8 +216,8 @@ class ChatScreen(ChatActions):
         if not self._is_held:
             return
         self._state = self.chat.state
-        for widget in (self._header, self._panel, self._strip):
-            widget.refresh()
+        for part in (self._header, self._panel, self._strip):
+            part.redraw()
         can_stop = self.chat.is_answering and self.chat.state != "STOPPING"
         state: str = "PLAN" if self.is_planning else self.chat.state
         state += "  Esc stops" if can_stop else ""

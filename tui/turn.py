@@ -6,9 +6,8 @@ and to lay out, which is what a whole step of a small model takes.
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from rich.segment import Segment
 from textual import work
 from textual.binding import BindingType
 from textual.content import Content
@@ -27,8 +26,9 @@ from . import lines
 from .blocks import MUTED, Text
 from .document import Document
 from .glyphs import Glyphs
+from .kept import Kept, drawn
 from .keys import bindings
-from .provenance import TokenLines, about, legend, pointed, token_at
+from .provenance import TokenLines, about, line_of_token, pointed, token_at
 
 TAIL_CHARS = 1200
 """Of growing reasoning only so much is shown at each update."""
@@ -36,7 +36,7 @@ MAX_SAID = 8
 _BLANK = Content("")
 
 
-class TurnView(Widget, can_focus=True):
+class TurnView(Kept, Widget, can_focus=True):
     """Draws a `Turn`; `sync` brings it up to date, `finish` draws it for good."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("turn")
@@ -64,9 +64,6 @@ class TurnView(Widget, can_focus=True):
         self._said: dict[str, Text] = {}
         self._lines: list[Content] = []
         self._fold_at = -1
-        self._strips: dict[int, Strip] = {}
-        """What was drawn, by the widget's line."""
-        self._drawn_as: object = None
         self.token: int | None = None
         """In the token view: the token that the keys point at."""
 
@@ -127,7 +124,6 @@ class TurnView(Widget, can_focus=True):
         if turn.text:
             made.append(_BLANK)
             if self.shows_tokens and self.has_tokens:
-                made += [*self._words(legend(self._glyphs)).lines(width), _BLANK]
                 self._token_lines.feed(self.tokens[self._token_lines.n_tokens :])
                 made += self._token_lines.lines(width)
             else:
@@ -180,8 +176,7 @@ class TurnView(Widget, can_focus=True):
         before, self._lines = self._lines, self._made_lines(width)
         first = _first_difference(before, self._lines)
         if len(before) != len(self._lines):
-            self._forget_strips(first)
-            super().refresh(layout=True)
+            self.lay_out(first)
         elif first < len(before):
             self.refresh(Region(0, first, self.size.width, len(before) - first))
 
@@ -189,66 +184,29 @@ class TurnView(Widget, can_focus=True):
         """As many lines as there are at this width."""
         if width != self.content_size.width or not self._lines:
             self._lines = self._made_lines(width)
-            self._strips.clear()
+            self._kept.clear()
         return len(self._lines)
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Lines with what stands beside them, each made when it is first seen.
-
-        Textual makes all of them again whenever the height changes, which is at most drawings.
-        """
-        width, selection = self.outer_size.width, self._selection
-        look = (self.visual_style, self.app.theme, width, selection, self.token)
-        if look != self._drawn_as:
-            self._drawn_as = look
-            self._strips.clear()
-        if missing := [y for y in crop.line_range if y not in self._strips]:
-            first, last = missing[0], missing[-1]
-            made = super().render_lines(Region(0, first, width, last - first + 1))
-            self._strips.update(zip(range(first, last + 1), made, strict=True))
-        strips = [self._strips[y] for y in crop.line_range]
-        if crop.column_span != (0, width):
-            strips = [strip.crop(*crop.column_span) for strip in strips]
-        return strips
-
-    def refresh(
-        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
-    ) -> Self:
-        """Draw again: everything, or these lines and all below."""
-        if repaint:
-            self._forget_strips(min((region.y for region in regions), default=0))
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-    def _forget_strips(self, first: int) -> None:
-        top = self.styles.gutter.top
-        for y in [y for y in self._strips if not first or y >= first + top]:
-            del self._strips[y]
+    def look(self) -> object:
+        """What all lines depend on."""
+        return (super().look(), self._selection, self.token)
 
     def render_line(self, y: int) -> Strip:
         """One line of the content."""
-        return self._strip(y, self.content_size.width, self._selection)
+        if y < len(self._lines):
+            return self._strip(y)
+        return Strip.blank(self.content_size.width, self.visual_style.rich_style)
+
+    def _strip(self, y: int) -> Strip:
+        line = self._lines[y]
+        if self.shows_tokens and self.token is not None:
+            line = pointed(line, self.token)
+        return drawn(self, line, y, self._selection)
 
     @property
     def _selection(self) -> Selection | None:
         # Removed meanwhile, it is drawn for the last time without a screen.
         return self.text_selection if self.is_attached else None
-
-    def _strip(self, y: int, width: int, selection: Selection | None) -> Strip:
-        base = self.visual_style
-        if y >= len(self._lines):
-            return Strip.blank(width, base.rich_style)
-        line = self._lines[y]
-        if self.shows_tokens and self.token is not None:
-            line = pointed(line, self.token)
-        if selection is not None and (span := selection.get_span(y)) is not None:
-            start, end = span
-            chosen = self.screen.get_visual_style("screen--selection")
-            line = line.stylize(chosen, start, len(line.plain) if end == -1 else end)
-        segments, x = [], 0
-        for text, style in line.render(base, end="", parse_style=self._get_style):
-            segments.append(Segment(text, (base + style).rich_style_with_offset(x, y)))
-            x += len(text)
-        return Strip(segments, line.cell_length).adjust_cell_length(width, base.rich_style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text as it is shown."""
@@ -260,7 +218,6 @@ class TurnView(Widget, can_focus=True):
 
     def notify_style_update(self) -> None:
         """Another theme may need other colours for code."""
-        self._strips.clear()
         super().notify_style_update()
         self._colour()
 
@@ -296,6 +253,10 @@ class TurnView(Widget, can_focus=True):
         at = -1 if self.token is None else self.token
         self.token = min(max(0, at + by), len(self.tokens) - 1)
         self.refresh()
+        if (y := line_of_token(self._lines, self.token)) is not None:
+            below = self.virtual_region.y + self.styles.gutter.top + y
+            assert isinstance(self.parent, Widget), self.parent
+            self.parent.scroll_to_region(Region(0, below, 1, 1), animate=False)
         return about(self.tokens, self.token)
 
     # Mouse
