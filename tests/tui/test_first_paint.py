@@ -34,6 +34,7 @@ FRAME = {
     "edgespec.tui.completion",
     "edgespec.tui.glyphs",
     "edgespec.tui.guardian",
+    "edgespec.tui.kept",
     "edgespec.tui.keys",
     "edgespec.tui.log",
     "edgespec.tui.pace",
