@@ -46,10 +46,11 @@ def main(model: str, n_repeats: int) -> int:
         repeats = [_measured(rig, seed) for seed in range(n_repeats)]
     finally:
         rig.close()
-    single, longer = judged(repeats), judged(pools(repeats, N_POOLED))
+    n_pooled = min(N_POOLED, n_repeats)
+    single, longer = judged(repeats), judged(pools(repeats, n_pooled))
     n_changed = sum(map(finds_the_token, repeats))
     _tell("as measured", single)
-    _tell(f"{N_POOLED} repeats as one, a measurement of {2 * N_POOLED} turns", longer)
+    _tell(f"{n_pooled} repeats as one, a measurement of {2 * n_pooled} turns", longer)
     print(f"one changed token is found on every prompt: {n_changed} of {n_repeats}")
     is_missed = longer.n_found < _nearly_all(longer.n)
     return int(is_missed or not (_is_kept(single) and _is_kept(longer)) or n_changed < n_repeats)

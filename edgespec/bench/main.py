@@ -71,8 +71,9 @@ class Ears:
     """Of loading."""
     tell: Callable[[str], None] = lambda text: None
     """What runs now."""
-    show: Callable[[list[Score]], None] = lambda found: None
-    """The scores of a cell so far, whenever it grew; intervals come at the end."""
+    show: Callable[[list[Score], int], None] = lambda found, n_turns: None
+    """Of the arms of a cell's last turn, their scores over so many turns; intervals come at the
+    end."""
     is_stopped: Callable[[], bool] = lambda: False
     """Asked before every answer: whether to end with what is measured."""
 
@@ -154,7 +155,9 @@ def _cells(
     cells: dict[tuple[str, float], Cell] = {}
     for cell in measure(field, plan, ears.tell, is_stopped=ears.is_stopped):
         cells[cell.prompt, cell.temperature] = cell
-        ears.show(scores([cell], plain_of, _is_deterministic))
+        took_part = {run.arm for run in cell.turns[-1]}
+        found = scores([cell], plain_of, _is_deterministic)
+        ears.show([score for score in found if score.arm in took_part], len(cell.turns))
     if not cells:
         raise KeyboardInterrupt  # without a stop there is always one
     asked_for = [(p.name, temperature) for p in plan.prompts for temperature in plan.temperatures]

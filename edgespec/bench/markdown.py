@@ -8,8 +8,9 @@ from edgespec.bench import tables
 from edgespec.bench.ahead import ahead
 from edgespec.bench.engine import PLAIN
 from edgespec.bench.readers import paying
-from edgespec.bench.report import about, columns_note, texts
+from edgespec.bench.report import about, columns_note
 from edgespec.bench.result import Result
+from edgespec.bench.same_text import texts
 from edgespec.bench.score import Score
 from edgespec.bench.tables import NONE, markdown_table, number, spread
 
@@ -36,8 +37,11 @@ def document(result: Result, plots: Sequence[Path] = (), folder: Path = Path()) 
     yield from _section("All prompts", tables.TOTAL_HEADER, tables.total_rows(result))
     yield f"{columns_note(result)}. x own: to the same engine's plain decoding."
     yield ""
-    yield from (f"- {line}" for line in ahead(result) if line)
-    yield ""
+    if peers := [line for line in ahead(result) if line]:
+        yield "## Where another engine is ahead"
+        yield ""
+        yield from (f"- {line}" for line in peers)
+        yield ""
     for plot in plots:
         title = PLOT_TITLES.get(plot.stem, plot.stem)
         yield f"![{title}]({_seen_from(folder, plot)})"

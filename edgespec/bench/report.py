@@ -10,8 +10,9 @@ from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.readers import paying
 from edgespec.bench.result import Result
 from edgespec.bench.rivals import turns_apart
+from edgespec.bench.same_text import texts
 from edgespec.bench.sampling import N_VOCAB, ChainCost
-from edgespec.bench.score import Divergence, Score
+from edgespec.bench.score import Score
 from edgespec.bench.tables import table
 from edgespec.costs import PassCosts
 from edgespec.sizes import gibibytes
@@ -54,9 +55,11 @@ def lines(result: Result) -> Iterator[str]:
 
 def columns_note(result: Result) -> str:
     """What the columns of speed mean."""
+    ours = [arm for arm in _arms(result) if is_ours(arm)]
     told = (
-        "x plain: to plain decoding in the same turn. 95 %: where another run of the same prompts "
-        "on this machine would put it (bootstrap over turns); it says nothing about other prompts"
+        f"edgespec's own: {', '.join(ours)}; {PLAIN} is its plain decoding. x plain: to that in "
+        "the same turn. 95 %: where another run of the same prompts on this machine would put it "
+        "(bootstrap over turns); it says nothing about other prompts"
     )
     speeds = {arm: {len(cell.speeds(arm)) for cell in result.cells} for arm in _arms(result)}
     single = [arm for arm, n_turns in speeds.items() if max(n_turns) == 1]
@@ -71,11 +74,12 @@ def _arms(result: Result) -> list[str]:
     return list(dict.fromkeys(score.arm for score in result.scores))
 
 
-def score_line(score: Score) -> str:
+def score_line(score: Score, n_turns: int) -> str:
     """One arm of a cell, as it is told while the benchmark runs."""
     where = f"{score.prompt} at temperature {score.temperature:g}"
     ratio = "" if score.arm == PLAIN else f", {score.ratio:.2f}x plain"
-    return f"{where}: {score.arm} {score.tokens_per_s:.1f} tok/s{ratio}"
+    so_far = f" ({n_turns} turns)" if n_turns > 1 else ""
+    return f"{where}: {score.arm} {score.tokens_per_s:.1f} tok/s{ratio}{so_far}"
 
 
 def about(result: Result) -> Iterator[str]:
@@ -122,30 +126,6 @@ def _noise(result: Result) -> Iterator[str]:
             yield "too few turns were repeated for intervals; --rounds 2 or more prompts give them"
     else:
         yield "no turn was repeated, so no interval is known; more --minutes would give them"
-
-
-def texts(result: Result) -> Iterator[str]:
-    """Whether greedy answers are plain decoding's."""
-    n_greedy = sum(s.temperature == 0 and s.arm != PLAIN and s.is_comparable for s in result.scores)
-    if n_greedy and not result.divergences:
-        yield f"greedy texts: all {n_greedy} equal plain decoding's"
-    # Two answers of one arm may take the same turning, and part later.
-    yield from dict.fromkeys(map(divergence_line, result.divergences))
-
-
-def divergence_line(found: Divergence) -> str:
-    """A greedy answer that is not plain decoding's, and whether rounding explains it."""
-    difference = found.difference
-    where = f"{found.prompt}, {found.arm}: greedy text differs from token {difference.at + 1}"
-    verdict = "NOT LOSSLESS" if is_ours(found.arm) else "more than rounding"
-    if difference.plain is None or difference.other is None:
-        return f"{where}: {verdict}, one answer ended and the other went on"
-    what = (
-        f"{where}: {found.other_text!r} for {found.plain_text!r}; these are "
-        f"{difference.gap:.3f} apart, passes of one row and of many differ by "
-        f"{difference.deviation:.3f}{'' if difference.are_best else ', and a third is likelier'}"
-    )
-    return f"{what}: a near-tie" if difference.is_near_tie else f"{what}: {verdict}"
 
 
 def _costs(costs: PassCosts, draft_s: float | None) -> Iterator[str]:

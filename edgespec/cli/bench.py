@@ -138,9 +138,9 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
 
     screen = shared.screen
 
-    def show_scores(found: "list[Score]") -> None:
+    def show_scores(found: "list[Score]", n_turns: int) -> None:
         for score in found:
-            screen.note(score_line(score))
+            screen.note(score_line(score, n_turns))
 
     stop = Event()
     with stopping(stop.set) as caught:

@@ -10,8 +10,9 @@ from edgespec.bench.conditions import Conditions
 from edgespec.bench.coverage import NO_TIME
 from edgespec.bench.engine import PLAIN
 from edgespec.bench.markdown import document, readme_table
-from edgespec.bench.report import columns_note, divergence_line, lines
+from edgespec.bench.report import columns_note, lines
 from edgespec.bench.result import Result, load
+from edgespec.bench.same_text import divergence_line
 from edgespec.bench.score import Divergence
 from edgespec.bench.streams import StreamScore
 from edgespec.bench.tables import build_rows, markdown_table, table
@@ -287,7 +288,7 @@ def test_notes_tell_of_heat_and_of_a_hypervisor() -> None:
 
 
 def test_near_tie_is_reported_with_gap_and_deviation() -> None:
-    line = divergence_line(diverged(gap=0.02, deviation=0.31))
+    line = divergence_line([diverged(gap=0.02, deviation=0.31)])
 
     assert "differs from token 3: ' an' for ' a'" in line
     assert "0.020" in line
@@ -300,14 +301,16 @@ def test_result_is_not_lossless_when_rounding_explains_nothing() -> None:
 
     assert result(near).is_lossless
     assert not result(near, far).is_lossless
-    assert divergence_line(far).endswith("NOT LOSSLESS")
+    assert divergence_line([far]).endswith("NOT LOSSLESS")
 
 
 def test_third_token_that_is_likelier_is_told() -> None:
     near = diverged(0.02, 0.31)
     third = replace(near, difference=replace(near.difference, are_best=False))
 
-    assert divergence_line(third).endswith("differ by 0.310, and a third is likelier: NOT LOSSLESS")
+    assert divergence_line([third]).endswith(
+        "differ by 0.310, and a third is likelier: NOT LOSSLESS"
+    )
 
 
 def test_same_turning_is_told_once() -> None:
@@ -315,7 +318,18 @@ def test_same_turning_is_told_once() -> None:
 
     text = "\n".join(lines(result(near, near)))
 
-    assert text.count(divergence_line(near)) == 1
+    assert text.count(divergence_line([near])) == 1
+
+
+def test_arms_that_take_the_same_turning_share_a_line() -> None:
+    arms = ("other:plain", "other:fast", "suffix")
+
+    shown = list(lines(result(*(diverged(gap=0.02, deviation=0.31, arm=arm) for arm in arms))))
+
+    assert [line.partition(": ")[0] for line in shown if "greedy text differs" in line] == [
+        "a, other:plain, other:fast",
+        "a, suffix",
+    ]
 
 
 def test_drafter_with_a_length_is_ours_to_answer_for() -> None:
@@ -326,7 +340,7 @@ def test_peers_text_is_not_ours_to_answer_for() -> None:
     far = diverged(0.5, 0.31, arm="llama-server:draft")
 
     assert result(far).is_lossless
-    assert divergence_line(far).endswith("more than rounding")
+    assert divergence_line([far]).endswith("more than edgespec's own passes differ by")
 
 
 def test_json_comes_back_as_the_same_result(tmp_path: Path) -> None:

@@ -65,6 +65,15 @@ def test_bench_prints_the_report(measured: tuple[Result, Path]) -> None:
     assert "sampling from a row of 151,936 logits" in shown
 
 
+def test_bench_tells_after_how_many_turns_a_figure_is_what_it_is(
+    measured: tuple[Result, Path],
+) -> None:
+    told = [line for line in measured[0].stderr.splitlines() if line.startswith("chat-short at")]
+
+    suffix = [line for line in told if "temperature 0: suffix " in line]
+    assert [line.endswith("x plain (2 turns)") for line in suffix] == [False, True]
+
+
 def test_bench_counts_every_token_and_every_pass(measured: tuple[Result, Path]) -> None:
     # Public fault: acceptance over the wrong number. Each pass gives one token of the target's own.
     runs = [r for cell in load(measured[1]).cells for turn in cell.turns for r in turn]
