@@ -9,22 +9,25 @@ import atexit
 import os
 import signal
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 from edgespec.cli.doors import Doors
 from edgespec.cli.main import main
 from edgespec.errors import DoesNotFit
 
 if TYPE_CHECKING:
+    from edgespec.api.types import Loading
     from tests.scripted import ScriptedLM
 
 # Started in the background by a shell without jobs, a process ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _load(*_: object, progress: Callable[[str, float], None], **__: object) -> "ScriptedLM":
+def _load(target: str | Path, **loading: "Unpack[Loading]") -> "ScriptedLM":
     how = os.environ.get("SCRIPT_LOAD")
+    progress = loading.get("progress")
+    assert progress is not None, "nobody hears of the loading"
     if how:
         progress("loading m", 0.4)
     if how == "fail":
