@@ -86,6 +86,27 @@ def test_bench_counts_every_token_and_every_pass(measured: tuple[Result, Path]) 
         assert sum(n for _, n in found.arrivals) == found.n_tokens
 
 
+def test_acceptance_is_all_for_the_same_model_and_next_to_nothing_for_a_stranger(
+    gguf: str, tmp_path: Path
+) -> None:
+    # Public fault: acceptance shown as 100 % whatever the draft.
+    stranger = str(tinygguf.write_llama(tmp_path / "stranger.gguf", seed=9, n_ctx=2048))
+    rates = []
+    for draft in (gguf, stranger):
+        file = tmp_path / "bench.json"
+        run(
+            "-t", gguf, "--draft", draft, "--drafters", "model:3", "--suite", "chat,short",
+            "-n", "48", "--temp", "0", "--minutes", "0", "--json", str(file),
+        )  # fmt: skip
+        (rate,) = (score.acceptance for score in load(file).scores if score.arm == "model:3")
+        assert rate is not None
+        rates.append(rate)
+
+    same, other = rates
+    assert same > 0.95  # a near-tie may go either way
+    assert other < 0.05
+
+
 def test_show_gives_the_same_report_from_the_file(measured: tuple[Result, Path]) -> None:
     again = run("show", str(measured[1]))
 
