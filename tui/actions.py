@@ -322,15 +322,18 @@ class ChatActions(Screen[None]):
         """Write the message in $EDITOR."""
         from .editor import edited
 
+        text, failed = self.prompt.text, None
         try:
             with self.app.suspend():
-                text = await asyncio.to_thread(edited, self.prompt.text, dict(os.environ))
-        except EdgespecError as error:
-            await self.add_error(error)
-            return
+                try:  # inside: Textual comes back only from a block that ends in order
+                    text = await asyncio.to_thread(edited, text, dict(os.environ))
+                except EdgespecError as error:
+                    failed = error
         except NotImplementedError:  # Textual: not on this platform, or without a terminal
             self.notify("no editor can be opened on this terminal", timeout=3)
             return
+        if failed is not None:
+            await self.add_error(failed)
         self.prompt.put(text)
 
     def action_scroll(self, where: str) -> None:

@@ -16,17 +16,39 @@ def edited(text: str, environ: Mapping[str, str]) -> str:
     """`text` as it came back from $VISUAL or $EDITOR.
 
     The terminal must be the editor's meanwhile. Raises: `EdgespecError` where there is no editor,
-    or it failed; the text is not lost then.
+    or it failed; what it had written then stays in its file.
     """
-    named = environ.get("VISUAL") or environ.get("EDITOR")
-    descriptor, name = tempfile.mkstemp(prefix="edgespec-message-", suffix=".md")
-    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
+    file = _written(text)
     try:
-        _run(named, name)
-        return Path(name).read_text(encoding="utf-8", errors="replace").removesuffix("\n")
-    finally:
-        Path(name).unlink(missing_ok=True)
+        _run(environ.get("VISUAL") or environ.get("EDITOR"), str(file))
+        found = _read(file).removesuffix("\n")
+    except OSError as error:
+        raise EdgespecError(
+            f"the editor left no file that can be read: {error.strerror or error}"
+        ) from error
+    except EdgespecError as error:
+        if file.exists() and _read(file) != text:
+            raise EdgespecError(error.message, hint=f"what it had written is in {file}") from error
+        file.unlink(missing_ok=True)
+        raise
+    file.unlink(missing_ok=True)
+    return found
+
+
+def _written(text: str) -> Path:
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="edgespec-message-", suffix=".md")
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise EdgespecError(
+            f"no file for the editor can be written: {error.strerror or error}"
+        ) from error
+    return Path(name)
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 def _run(named: str | None, file: str) -> None:

@@ -40,3 +40,29 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     edited("text", {"EDITOR": "true"})
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_editor_that_leaves_no_file_is_told() -> None:
+    with pytest.raises(EdgespecError, match="left no file that can be read"):
+        edited("text", {"EDITOR": "rm"})
+
+
+def test_what_a_failing_editor_had_written_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = editor(tmp_path, 'echo "an hour of work" > "$2"; exit 1')
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    with pytest.raises(EdgespecError) as caught:
+        edited("text", {"EDITOR": command})
+
+    (kept,) = tmp_path.glob("edgespec-message-*")
+    assert kept.read_text() == "an hour of work\n"
+    assert caught.value.hint == f"what it had written is in {kept}"
+
+
+def test_folder_that_takes_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+
+    with pytest.raises(EdgespecError, match="no file for the editor can be written"):
+        edited("text", {"EDITOR": "true"})

@@ -188,6 +188,22 @@ def test_terminal_is_restored_when_the_process_just_dies(death: signal.Signals) 
         assert termios.tcgetattr(chat.slave) == chat.modes
 
 
+@pytest.mark.parametrize("editor", ["false", "rm", "no-such-editor"])
+def test_screen_is_there_again_after_an_editor_that_fails(editor: str) -> None:
+    with terminal(EDITOR=editor, VISUAL="") as chat:
+        chat.until("READY")
+        chat.type(b"draft")
+        chat.until("draft")
+        chat.written = b""
+
+        chat.type(b"\x07")  # Ctrl+G
+
+        chat.until(" editor")
+        assert ALTERNATE_SCREEN_ON in chat.written
+        chat.type(b"\x11")
+        assert chat.ended() == 0
+
+
 def test_modes_that_a_shell_has_set_meanwhile_stay() -> None:
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
