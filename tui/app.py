@@ -149,6 +149,10 @@ class EdgespecApp(App[int]):
             await self.on_event(event)
         self._early.clear()
 
+    async def action_quit(self) -> None:
+        """Ctrl+Q, on every screen: Textual's own binding is asked before the chat's."""
+        await self.screen_stack[0].run_action("leave")
+
     async def _interrupt(self) -> None:
         if self.chat is None:
             self.exit(INTERRUPTED, INTERRUPTED)
@@ -167,6 +171,21 @@ class EdgespecApp(App[int]):
         yield from (
             entry for entry in super().get_system_commands(screen) if entry.title in _OWN_ENTRIES
         )
+
+    def action_command_palette(self) -> None:
+        """Everything by name."""
+        from .palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(placeholder="Search for commands", id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """The themes by name."""
+        from textual.theme import ThemeProvider
+
+        from .palette import Palette
+
+        self.push_screen(Palette([ThemeProvider], placeholder="Search for themes"))
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print a traceback with every local variable, the chat's texts among them.

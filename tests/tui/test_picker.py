@@ -189,6 +189,28 @@ def test_download_shows_bytes_rate_and_rest() -> None:
     assert "0:30 left · from the hub" in words
 
 
+def test_quitting_asks_once_while_a_download_runs() -> None:
+    may_end = threading.Event()
+
+    def pull(spec: ModelSpec, tell: Callable[[PullProgress], None]) -> object:
+        return may_end.wait()
+
+    async def scenario() -> None:
+        stock = Models(CATALOGUE, fetch=pull)
+        async with staged(ScriptedLM(), models=stock) as stage:
+            stock.start(CATALOGUE.models["other"])
+            await stage.pilot.press("ctrl+q")
+            await stage.until_shown("a download is running")
+            before = stage.app.return_value
+            await stage.pilot.press("ctrl+q")
+            await stage.until(lambda: stage.app.return_value == 0)
+            may_end.set()
+
+            assert before is None
+
+    played(scenario)
+
+
 def test_drafts_that_do_not_fit_say_why_and_are_not_taken() -> None:
     stock = models(FakePull())
     rows = stock.drafts(next(row for row in stock.rows() if row.name == "good"))
