@@ -58,7 +58,10 @@ def _run(named: str | None, file: str) -> None:
             return
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        except subprocess.CalledProcessError as error:
+            told = f"the editor '{command}' failed with exit status {error.returncode}"
+            raise EdgespecError(told) from error
+        except (OSError, ValueError) as error:
             raise EdgespecError(f"the editor '{command}' failed: {error}") from error
     raise EdgespecError(
         f"there is no editor '{named or ' or '.join(_FALLBACKS)}'",
