@@ -44,9 +44,10 @@ def copy(
         failed.append(tool[0])
     tools = f"{' and '.join(failed)} failed" if failed else "there is no clipboard tool"
     kept = _saved(text) if may_save else "in no file, as this chat is private"
-    if is_sent:
-        return f"sent {size} to the terminal (OSC 52), as {tools}; if it took none: {kept}"
-    return f"{size} are too long for OSC 52, and {tools}: {kept}"
+    if not is_sent:
+        return f"{size} are too long for OSC 52, and {tools}: {kept}"
+    kept = f"if it took none: {kept}" if may_save else kept
+    return f"sent {size} to the terminal (OSC 52), as {tools}; {kept}"
 
 
 def _ran(tool: tuple[str, ...], text: str) -> bool:

@@ -27,7 +27,10 @@ def test_visual_goes_before_editor(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("environ", "words"),
-    [({"EDITOR": "no-such-editor"}, "there is no editor"), ({"EDITOR": "false"}, "failed with exit status 1")],
+    [
+        ({"EDITOR": "no-such-editor"}, "there is no editor"),
+        ({"EDITOR": "false"}, "failed with exit status 1"),
+    ],
 )
 def test_editor_that_cannot_be_used_is_told(environ: dict[str, str], words: str) -> None:
     with pytest.raises(EdgespecError, match=words):
