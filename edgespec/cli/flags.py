@@ -275,7 +275,7 @@ _OUTPUT = (
     click.option("--plain", is_flag=True, help="Line by line, without a full-screen UI."),
     click.option("--continue", "is_continued", is_flag=True, help="Go on with the last chat."),
     click.option("--resume", metavar="ID", help="Go on with a saved chat: edgespec history."),
-    click.option("--private", is_flag=True, help="Save nothing of this chat."),
+    click.option("--private", "--no-history", is_flag=True, help="Save nothing of this chat."),
     click.option("--no-color", is_flag=True, help="No colours; so does NO_COLOR=1."),
     click.option("--offline", is_flag=True, help="Use no network."),
     click.option("-y", "--yes", is_flag=True, help="Download without asking."),

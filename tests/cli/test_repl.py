@@ -217,10 +217,11 @@ def test_line_chat_resumes_a_chat_by_the_beginning_of_its_id(gguf: str) -> None:
     assert [c.n_turns for c in Library().chats()] == [2, 1]
 
 
-def test_private_line_chat_leaves_nothing(gguf: str) -> None:
+@pytest.mark.parametrize("flag", ["--private", "--no-history"])
+def test_private_line_chat_leaves_nothing(flag: str, gguf: str) -> None:
     lm = ScriptedLM()
 
-    result = talk(gguf, "secret\n", lm, "--private")
+    result = talk(gguf, "secret\n", lm, flag)
 
     assert "this chat is private: nothing of it is saved" in result.stderr
     assert not history_path().exists()
