@@ -11,7 +11,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widgets import Static
 
-from .kept import Kept, drawn
+from .kept import Kept, are_same, drawn
 
 
 class Drawer(Protocol):
@@ -49,7 +49,7 @@ class Chrome(Kept, Static):
             self.refresh()
             return
         pairs = enumerate(zip(before, self._rows, strict=True))
-        changed = [Region(0, y, self.size.width, 1) for y, pair in pairs if not _are_same(*pair)]
+        changed = [Region(0, y, self.size.width, 1) for y, pair in pairs if not are_same(*pair)]
         if changed:
             self.refresh(*changed)
 
@@ -73,7 +73,3 @@ class Chrome(Kept, Static):
         width, height = self.size
         lines = self.render().split(allow_blank=True) if width else []
         return [row for line in lines for row in wrap(line, width)][:height]
-
-
-def _are_same(one: Content, other: Content) -> bool:
-    return one.plain == other.plain and one.spans == other.spans

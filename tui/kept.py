@@ -8,6 +8,7 @@ nothing of a conversation.
 from typing import TYPE_CHECKING, Self
 
 from rich.segment import Segment
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Region
 from textual.selection import Selection
@@ -71,6 +72,14 @@ class Kept(_Widget):
         self._kept.clear()
 
 
+class KeptColumn(Kept, Vertical):
+    """Parts below each other."""
+
+
+class KeptRow(Kept, Horizontal):
+    """Parts beside each other."""
+
+
 def drawn(widget: Widget, line: Content, y: int, selection: Selection | None) -> Strip:
     """One line of a widget's content, selected where it is, that the mouse can select."""
     base, width = widget.visual_style, widget.content_size.width
@@ -83,3 +92,8 @@ def drawn(widget: Widget, line: Content, y: int, selection: Selection | None) ->
         segments.append(Segment(text, (base + style).rich_style_with_offset(x, y)))
         x += len(text)
     return Strip(segments, line.cell_length).adjust_cell_length(width, base.rich_style)
+
+
+def are_same(one: Content, other: Content) -> bool:
+    """Whether two lines are drawn alike."""
+    return one is other or (one.plain == other.plain and one.spans == other.spans)

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from .glyphs import Glyphs
+from .kept import Kept
 
 if TYPE_CHECKING:
     from edgespec.chat.controller import Turn
@@ -25,7 +26,7 @@ TURNS_AT_ONCE = 20
 """Earlier turns that are brought back when a person scrolls to the top."""
 
 
-class ChatLog(VerticalScroll):
+class ChatLog(Kept, VerticalScroll):
     """The conversation: its newest turns, earlier ones when a person asks for them."""
 
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
@@ -24,6 +23,7 @@ from . import keys
 from .actions import UNDO_S, ChatActions
 from .chrome import Chrome
 from .glyphs import Glyphs
+from .kept import Kept, KeptColumn, KeptRow
 from .log import ChatLog
 from .pace import Pace
 from .prompt import Prompt
@@ -59,7 +59,7 @@ def _import_the_rest() -> None:
     import_module("edgespec.chat.commands")
 
 
-class ChatScreen(ChatActions):
+class ChatScreen(Kept, ChatActions):
     """One conversation; without one, until `hold`, only what stands around it."""
 
     HORIZONTAL_BREAKPOINTS = keys.WIDTHS
@@ -104,9 +104,9 @@ class ChatScreen(ChatActions):
     def compose(self) -> ComposeResult:
         """The whole screen, and a line for terminals too small for it."""
         yield Static("terminal too small (need 40 x 10); the answer goes on", id="too-small")
-        with Vertical(id="all"):
+        with KeptColumn(id="all"):
             yield self._header
-            with Horizontal(id="body"):
+            with KeptRow(id="body"):
                 yield self.log_view
                 yield self._panel
             yield self._strip

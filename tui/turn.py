@@ -26,7 +26,7 @@ from . import lines
 from .blocks import MUTED, Text
 from .document import Document
 from .glyphs import Glyphs
-from .kept import Kept, drawn
+from .kept import Kept, are_same, drawn
 from .keys import bindings
 from .provenance import TokenLines, about, line_of_token, pointed, token_at
 
@@ -276,6 +276,6 @@ class TurnView(Kept, Widget, can_focus=True):
 
 
 def _first_difference(before: Sequence[Content], after: Sequence[Content]) -> int:
-    """The first line that is another object: lines that stay are kept, not made again."""
+    """The first line that says something else; those that stay are the same objects, mostly."""
     n = min(len(before), len(after))
-    return next((i for i in range(n) if before[i] is not after[i]), n)
+    return next((i for i in range(n) if not are_same(before[i], after[i])), n)
