@@ -1,5 +1,6 @@
 """Where speculation stops paying, as more people read at once: figures of a result in words."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 from edgespec.bench.engine import PLAIN, is_ours
@@ -7,7 +8,7 @@ from edgespec.bench.result import Result
 from edgespec.bench.streams import StreamScore
 
 _NOISE = 1.02
-"""A gain below it is none: single turns differ by more."""
+"""A gain below it is none, whatever an interval says."""
 _Levels = Mapping[int, StreamScore]
 
 
@@ -35,20 +36,47 @@ def paying(result: Result) -> Iterator[str]:
 def _line(arm: str, levels: _Levels, own: _Levels) -> str:
     gains = {n: s.tokens_per_s / own[n].tokens_per_s for n, s in levels.items() if n in own}
     told = ", ".join(f"{gain:.2f} with {n}" for n, gain in gains.items())
-    lost = [n for n, gain in gains.items() if gain < _NOISE]
-    if not lost:
-        verdict = "it pays at all of them"
-    elif lost == list(gains):
-        verdict = "it pays at none of them on these prompts"
-    else:
-        verdict = f"it does not pay with {' or '.join(map(str, lost))}"
     is_batched = any(score.is_batched for score in levels.values())
     why = (
         "the rows of a draft come on top of those of the other readers"
         if is_batched
         else "answers queue, so a draft has the machine to itself whatever the number"
     )
+    verdict = _verdict({n: _pays(levels[n], gain) for n, gain in gains.items()})
     return f"{arm}: times its engine's plain decoding {told} readers; {verdict} ({why})"
+
+
+def _pays(score: StreamScore, gain: float) -> bool | None:
+    """Whether a gain is one; None where noise may be all of it."""
+    if score.interval is None:
+        return gain >= _NOISE
+    noise = _noise(score)
+    return True if gain > noise else False if gain * noise < 1 else None
+
+
+def _noise(*scores: StreamScore) -> float:
+    """How far the ratios of these may be off, together, as a ratio."""
+    known = [score.interval for score in scores if score.interval is not None]
+    return max(_NOISE, math.exp(math.hypot(*(math.log(i.high / i.low) / 2 for i in known))))
+
+
+def _verdict(pays: Mapping[int, bool | None]) -> str:
+    kinds = {
+        pay: " or ".join(str(n) for n, found in pays.items() if found is pay)
+        for pay in (True, False, None)
+    }
+    said = set(pays.values())
+    if said == {True}:
+        return "it pays at all of them"
+    if said == {False}:
+        return "it pays at none of them on these prompts"
+    if said == {None}:
+        return "all of that is within the noise"
+    parts = [f"it does not pay with {kinds[False]}"] if kinds[False] else []
+    if kinds[None]:
+        parts += [f"it pays with {kinds[True]}"] if kinds[True] and not parts else []
+        parts.append(f"with {kinds[None]} that is within the noise")
+    return ", ".join(parts)
 
 
 def _against(ours: Mapping[str, _Levels], together: Mapping[str, _Levels]) -> Iterator[str]:
@@ -56,7 +84,7 @@ def _against(ours: Mapping[str, _Levels], together: Mapping[str, _Levels]) -> It
     several = sorted({n for levels in ours.values() for n in levels if n > 1})
     for n in several:
         best, rival = _best(ours, n), _best(together, n)
-        if best and rival and rival.tokens_per_s > _NOISE * best.tokens_per_s:
+        if best and rival and _is_ahead(rival, best):
             yield (
                 f"with {n} readers {rival.arm} is ahead, {rival.tokens_per_s:.1f} against "
                 f"{best.tokens_per_s:.1f} tokens per second of {best.arm} in all: it decodes "
@@ -64,7 +92,14 @@ def _against(ours: Mapping[str, _Levels], together: Mapping[str, _Levels]) -> It
             )
             return
     if several:
-        yield "no engine that decodes answers together was ahead of edgespec, which queues them"
+        yield (
+            "no engine that decodes answers together was ahead of edgespec, which queues them, by "
+            "more than the noise"
+        )
+
+
+def _is_ahead(rival: StreamScore, ours: StreamScore) -> bool:
+    return rival.tokens_per_s > _noise(rival, ours) * ours.tokens_per_s
 
 
 def _by_the_curve(result: Result, ours: Mapping[str, _Levels]) -> Iterator[str]:

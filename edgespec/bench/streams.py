@@ -4,16 +4,18 @@ Drafts use what a processor has left over while it decodes one answer. Many answ
 leave nothing over, if the engine decodes them together; an engine that queues them cannot use that.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from random import Random
-from statistics import geometric_mean, median
+from statistics import fmean, median
 from time import perf_counter
 from typing import Protocol, runtime_checkable
 
 from edgespec.bench.engine import AUTO, PLAIN, Ask, Engine, Run
 from edgespec.bench.field import Field
+from edgespec.bench.intervals import Interval, intervals
 from edgespec.bench.measure import Plan
 from edgespec.bench.order import abba
 from edgespec.bench.suite import BenchPrompt
@@ -58,6 +60,9 @@ class StreamScore:
     """Median over the readers."""
     worst_ttft_s: float
     is_batched: bool
+    interval: Interval | None = None
+    """Of `ratio`; turns are taken to be as noisy with many readers as with few. None where too
+    little was repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,16 @@ def with_rest(crowded: StreamPlan, plan: Plan, taken_s: float) -> StreamPlan:
     return replace(crowded, budget_s=max(crowded.budget_s, plan.budget_s - taken_s))
 
 
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What was seen with a number of readers."""
+
+    n: int
+    turns: dict[str, list[tuple[Run, ...]]]
+    """By arm, the runs of all readers, turn by turn."""
+    is_batched: dict[str, bool]
+
+
 def measure_streams(
     engines: Field,
     plan: StreamPlan,
@@ -116,6 +131,16 @@ def measure_streams(
 ) -> Iterator[StreamScore]:
     """Level by level, arms in turns, forth and back; none begins that would exceed the budget. A
     level in which `is_stopped` says so is dropped, and is the last."""
+    return _scores(list(_measured(engines, plan, tell, clock, is_stopped)))
+
+
+def _measured(
+    engines: Field,
+    plan: StreamPlan,
+    tell: Callable[[str], None],
+    clock: Callable[[], float],
+    is_stopped: Callable[[], bool],
+) -> Iterator[_Level]:
     random, began_s = Random(plan.seed), clock()
     per_stream_s = 0.0
     for n in plan.levels:
@@ -132,8 +157,12 @@ def measure_streams(
                 tell(f"{n} at once: {arm}")
                 with engines.awake(crowds[arm]):
                     seen.setdefault(arm, []).append(_together(crowds[arm], arm, n, plan, clock))
-        ordered = {arm: seen[arm] for arm in plan.arms if arm in seen}
-        yield from _scores(ordered, n, {arm: crowds[arm].is_batching for arm in seen})
+        whole = {  # the others' engine failed between two turns
+            arm: seen[arm]
+            for arm in plan.arms
+            if arm in seen and len(seen[arm]) == len(seen[PLAIN])
+        }
+        yield _Level(n, whole, {arm: crowds[arm].is_batching for arm in whole})
         per_stream_s = max(per_stream_s, (clock() - level_began_s) / n)
 
 
@@ -156,25 +185,32 @@ def _together(
         return tuple(answer.result() for answer in answers)
 
 
-def _scores(
-    seen: dict[str, list[tuple[Run, ...]]], n: int, is_batched: dict[str, bool]
-) -> Iterator[StreamScore]:
-    speeds = {arm: [_speed(runs) for runs in turns] for arm, turns in seen.items()}
-    for arm, turns in seen.items():
-        if len(turns) != len(seen[PLAIN]):
-            continue  # its engine failed between two turns
-        ratios = [a / b for a, b in zip(speeds[arm], speeds[PLAIN], strict=True)]
-        firsts = [run.arrivals[0][0] for runs in turns for run in runs if run.arrivals]
-        yield StreamScore(
-            arm,
-            n,
-            tokens_per_s=median(speeds[arm]),
-            ratio=geometric_mean(ratios),
-            reader_tokens_per_s=median(_reader_speed(run) for runs in turns for run in runs),
-            ttft_s=median(firsts),
-            worst_ttft_s=max(firsts),
-            is_batched=is_batched[arm],
-        )
+def _scores(levels: Sequence[_Level]) -> Iterator[StreamScore]:
+    known: dict[tuple[str, int], Interval | None] = {}
+    for arm in dict.fromkeys(arm for level in levels for arm in level.turns if arm != PLAIN):
+        at = [level for level in levels if arm in level.turns]
+        found = intervals([_logs(level, arm) for level in at]).groups
+        known |= {(arm, level.n): interval for level, interval in zip(at, found, strict=True)}
+    for level in levels:
+        for arm, turns in level.turns.items():
+            firsts = [run.arrivals[0][0] for runs in turns for run in runs if run.arrivals]
+            yield StreamScore(
+                arm,
+                level.n,
+                tokens_per_s=median(map(_speed, turns)),
+                ratio=math.exp(fmean(_logs(level, arm))),
+                reader_tokens_per_s=median(_reader_speed(run) for runs in turns for run in runs),
+                ttft_s=median(firsts),
+                worst_ttft_s=max(firsts),
+                is_batched=level.is_batched[arm],
+                interval=known.get((arm, level.n)),
+            )
+
+
+def _logs(level: _Level, arm: str) -> list[float]:
+    """Turn by turn, the logarithm of an arm's speed over plain decoding's."""
+    pairs = zip(level.turns[arm], level.turns[PLAIN], strict=True)
+    return [math.log(_speed(runs) / _speed(plain)) for runs, plain in pairs]
 
 
 def _speed(runs: Sequence[Run]) -> float:

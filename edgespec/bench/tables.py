@@ -28,7 +28,8 @@ TOTAL_HEADER = (
 )  # fmt: skip
 TIME_HEADER = ("arm", "temp", "draft", "target", "verify", "host", "by position", "J/token")
 STREAM_HEADER = (
-    "readers", "arm", "answers", "tok/s in all", "x plain", "tok/s each", "ttft s", "worst ttft s",
+    "readers", "arm", "answers", "tok/s in all", "x plain", "95 %", "tok/s each", "ttft s",
+    "worst ttft s",
 )  # fmt: skip
 PLACE_HEADER = ("place", "planned MiB", "allocated MiB", "difference")
 BUILD_HEADER = ("engine", "version", "threads", "peak memory", "build")
@@ -146,6 +147,7 @@ def stream_rows(result: Result) -> Rows:
             "together" if score.is_batched else "one by one",
             f"{score.tokens_per_s:.1f}",
             f"{score.ratio:.2f}",
+            spread(score.interval),
             f"{score.reader_tokens_per_s:.1f}",
             f"{score.ttft_s:.2f}",
             f"{score.worst_ttft_s:.2f}",

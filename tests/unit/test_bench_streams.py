@@ -6,6 +6,7 @@ import pytest
 
 from edgespec.bench.engine import PLAIN, Ask, EngineFailed, Run
 from edgespec.bench.field import Field
+from edgespec.bench.intervals import Interval
 from edgespec.bench.measure import Plan
 from edgespec.bench.readers import paying
 from edgespec.bench.streams import (
@@ -96,6 +97,20 @@ def test_ratio_is_to_plain_decoding_with_as_many_readers() -> None:
     assert fast == pytest.approx({1: 2.0, 2: 2.0, 4: 2.0})
 
 
+def test_ratio_has_an_interval_where_turns_were_repeated_at_several_levels() -> None:
+    known, of_plain = [], []
+    for seed in range(25):
+        engine = InOrder(FakeClock(), {PLAIN: 0.05, "suffix": 0.05}, noise=0.1, seed=seed)
+        plan = StreamPlan((prompt("a"),), (PLAIN, "suffix"), (1, 2, 4, 8), 10, seed=seed)
+        found = list(measure_streams(Field([engine]), plan, clock=engine.clock))
+        known += [score.interval for score in found if score.arm == "suffix"]
+        of_plain += [score.interval for score in found if score.arm == PLAIN]
+
+    # 95 % of 100 are 95, but that one reader's turns are noisier than those of eight.
+    assert sum(interval is not None and 1.0 in interval for interval in known) >= 88
+    assert of_plain == [None] * 100
+
+
 @pytest.mark.parametrize("n_good", [0, 1])
 def test_engine_that_fails_on_the_way_leaves_the_others_their_scores(n_good: int) -> None:
     class Failing(InOrder):
@@ -147,10 +162,19 @@ def test_many_readers_get_what_time_one_reader_left() -> None:
     assert with_rest(replace(crowded, budget_s=None), plan, taken_s=20.0).budget_s is None
 
 
-def scored(arm: str, *speeds: float, is_batched: bool = False) -> list[StreamScore]:
-    """An arm with 1, 2, 4 readers; edgespec's plain decoding makes 20 tokens per second."""
+def scored(
+    arm: str, *speeds: float, is_batched: bool = False, noise: float | None = None
+) -> list[StreamScore]:
+    """An arm with 1, 2, 4 readers; edgespec's plain decoding makes 20 tokens per second.
+
+    `noise`: half an interval's width, as a ratio.
+    """
+
+    def around(ratio: float) -> Interval | None:
+        return None if noise is None else Interval(ratio / noise, ratio * noise)
+
     return [
-        StreamScore(arm, n, speed, speed / 20, 5.0, 1.0, 2.0, is_batched)
+        StreamScore(arm, n, speed, speed / 20, 5.0, 1.0, 2.0, is_batched, around(speed / 20))
         for n, speed in zip((1, 2, 4), speeds, strict=True)
     ]
 
@@ -189,6 +213,36 @@ def test_drafts_that_never_pay_are_told() -> None:
     lines = told(scored(PLAIN, 20, 20, 20), scored("auto", 20, 19, 20))
 
     assert "it pays at none of them on these prompts" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("speeds", "verdict"),
+    [
+        ((21, 19, 20), "all of that is within the noise"),
+        ((30, 30, 21), "it pays with 1 or 2, with 4 that is within the noise"),
+        ((30, 21, 12), "it does not pay with 4, with 2 that is within the noise"),
+        ((30, 30, 12), "it does not pay with 4"),
+        ((12, 12, 12), "it pays at none of them on these prompts"),
+    ],
+)
+def test_gain_or_loss_within_its_interval_is_called_neither(
+    speeds: tuple[float, ...], verdict: str
+) -> None:
+    first, *_ = told(scored(PLAIN, 20, 20, 20), scored("auto", *speeds, noise=1.2))
+
+    assert f"readers; {verdict} (" in first
+
+
+def test_engine_that_decodes_together_is_ahead_by_more_than_both_may_be_off() -> None:
+    def last(noise: float) -> str:
+        return told(
+            scored(PLAIN, 20, 20, 20),
+            scored("auto", 20, 20, 20, noise=noise),
+            scored("llama-server:plain", 19, 23, 23, is_batched=True, noise=noise),
+        )[-1]
+
+    assert "with 2 readers llama-server:plain is ahead" in last(1.05)
+    assert "by more than the noise" in last(1.15)
 
 
 def test_one_reader_alone_says_nothing_of_several() -> None:
