@@ -1,19 +1,20 @@
 """One prompt, one answer on stdout: what `-p` and piped stdin do. Imports no Textual."""
 
-import json
-import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
+from edgespec.cli.as_json import about_answer, logprob, of_event, on_a_line
 from edgespec.cli.explain import explained
 from edgespec.cli.interrupts import stopping
 from edgespec.cli.render import Screen
 from edgespec.cli.wording import draft_line, speed_line
-from edgespec.events import Delta, Done, Event, PromptProgress, Round, Stats, TokenLogprob
-from edgespec.explanation import Explanation
+from edgespec.events import Delta, Done, Event, PromptProgress, Round, TokenLogprob
 
 if TYPE_CHECKING:
     from edgespec.api.types import LanguageModel, Options, Prompt
+
+Form = Literal["text", "json", "json-stream"]
+"""The text as it comes, one object at the end, or every event as a line of JSON as it comes."""
 
 
 @dataclass(slots=True)
@@ -31,11 +32,11 @@ def answer(
     prompt: "Prompt",
     options: "Options",
     *,
-    as_json: bool,
+    form: Form,
     with_stats: bool,
     with_reasons: bool = False,
 ) -> None:
-    """Stream one answer to stdout, or print it as one JSON object.
+    """Print one answer to stdout.
 
     However it ends, what was said until then is printed. Raises: the signal that stopped it.
     """
@@ -44,16 +45,18 @@ def answer(
         try:
             with stopping(stream.cancel) as caught:
                 for event in stream:
-                    _show(screen, event, heard, is_silent=as_json)
+                    _show(screen, event, heard, form)
         finally:
             stream.close()
             stats = stream.stats
-            if not as_json:
+            if form == "text":
                 screen.end_answer()
-            elif heard.text or stats.finish_reason != "error":
+            else:
                 told = model.explain() if with_reasons else None
-                screen.line(_as_json(screen, model, heard, stats, options.sampling.seed, told))
-            if with_reasons and not as_json:
+                about = about_answer(model.description, stats, options.sampling.seed, told)
+                is_error = stats.finish_reason == "error"
+                _end_as_json(screen, heard, form, about, is_error=is_error)
+            if with_reasons and form == "text":
                 for line in explained(model):
                     screen.note(line)
             if with_stats:
@@ -62,19 +65,22 @@ def answer(
     caught.raise_again()
 
 
-def _show(screen: Screen, event: Event, heard: _Heard, *, is_silent: bool) -> None:
+def _show(screen: Screen, event: Event, heard: _Heard, form: Form) -> None:
+    if form == "json-stream" and not isinstance(event, Done):  # the last line says more
+        screen.line(on_a_line(of_event(event), speaks_utf8=screen.speaks_utf8))
+        return
     match event:
         case PromptProgress():
             screen.status(f"reading the prompt: {event.done:,} of {event.total:,} tokens")
         case Delta(kind="text"):
             heard.text.append(event.text)
-            if not is_silent:
+            if form == "text":
                 screen.answer(event.text)
         case Delta():
             heard.reasoning.append(event.text)
         case Round():
             heard.logprobs += event.step.logprobs
-            if is_silent or not heard.text:
+            if form != "text" or not heard.text:
                 what = "answering" if heard.text else "thinking"
                 screen.status(f"{what}: {event.stats.generated_tokens:,} tokens")
         case Done():
@@ -83,40 +89,15 @@ def _show(screen: Screen, event: Event, heard: _Heard, *, is_silent: bool) -> No
             assert_never(event)
 
 
-def _as_json(
-    screen: Screen,
-    model: "LanguageModel",
-    heard: _Heard,
-    stats: Stats,
-    seed: int | None,
-    told: Explanation | None,
-) -> str:
-    about = model.description
-    whole: dict[str, Any] = {
-        "text": "".join(heard.text),
-        "reasoning": "".join(heard.reasoning),
-        "finish_reason": stats.finish_reason,
-        "model": about.target,
-        "draft": about.draft,
-        "drafter": stats.drafter,
-        "drafter_note": stats.drafter_note or about.drafter_note,
-        "seed": seed,
-        "stats": stats.to_dict(),
-    }
-    if told is not None:
-        whole["explanation"] = told.to_dict()
-    if heard.logprobs:
-        whole["logprobs"] = [_logprob(one) for one in heard.logprobs]
-    return json.dumps(whole, ensure_ascii=not screen.speaks_utf8)
-
-
-def _logprob(one: TokenLogprob) -> dict[str, Any]:
-    """One token's figures; JSON has no infinity, so an impossible token has none."""
-    found: dict[str, Any] = {
-        "token": one.token,
-        "text": one.text,
-        "logprob": one.logprob if math.isfinite(one.logprob) else None,
-    }
-    if one.top:
-        found["top"] = [_logprob(rival) for rival in one.top]
-    return found
+def _end_as_json(
+    screen: Screen, heard: _Heard, form: Form, about: dict[str, Any], *, is_error: bool
+) -> None:
+    if form == "json-stream":
+        about = {"kind": "done", **about}
+    elif heard.text or not is_error:
+        about = {"text": "".join(heard.text), "reasoning": "".join(heard.reasoning), **about}
+        if heard.logprobs:
+            about["logprobs"] = [logprob(one) for one in heard.logprobs]
+    else:
+        return  # there is no answer, and the error says why
+    screen.line(on_a_line(about, speaks_utf8=screen.speaks_utf8))

@@ -57,7 +57,7 @@ def chat(context: click.Context, /, **given: Any) -> int:
             )
         _answer_once(screen, doors, flags, question)
         return 0
-    if flags.json:
+    if flags.json or flags.json_stream:
         raise UsageError("--json needs a prompt", hint='try: edgespec --json -p "your question"')
     if flags.raw:
         raise UsageError("--raw needs a prompt", hint='try: edgespec --raw -p "Once upon a time"')
@@ -87,7 +87,7 @@ def _answer_once(screen: Screen, doors: Doors, flags: Flags, question: str) -> N
             chat.model,
             prompt,
             options,
-            as_json=flags.json,
+            form="json-stream" if flags.json_stream else "json" if flags.json else "text",
             with_stats=flags.stats,
             with_reasons=flags.explain,
         )

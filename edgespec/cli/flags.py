@@ -57,6 +57,7 @@ class Flags:
     raw: bool
     template: Path | None
     json: bool
+    json_stream: bool
     logprobs: int | None
     stats: bool
     explain: bool
@@ -121,7 +122,9 @@ class Flags:
             raise UsageError(
                 "--raw continues one text, so --system has no place in it", hint="leave one out"
             )
-        if self.logprobs is not None and not self.json:
+        if self.json and self.json_stream:
+            raise UsageError("--json and --json-stream exclude each other", hint="give one")
+        if self.logprobs is not None and not (self.json or self.json_stream):
             raise UsageError("--logprobs are told in the JSON object only", hint="add --json")
         if self.grammar and self.json_schema:
             raise UsageError("--grammar and --json-schema exclude each other", hint="give one")
@@ -267,6 +270,7 @@ _SAMPLING = (
 )
 _OUTPUT = (
     click.option("--json", is_flag=True, help="Print one JSON object instead of the text."),
+    click.option("--json-stream", is_flag=True, help="Print each event as a line of JSON."),
     click.option(
         "--logprobs", type=_COUNT, metavar="N", help="With --json: each token's, and N rivals'."
     ),

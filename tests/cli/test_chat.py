@@ -196,6 +196,34 @@ def test_json_names_the_seed_that_was_chosen(gguf: str) -> None:
     assert json.loads(result.stdout)["seed"] == lm.requests[0].options.sampling.seed
 
 
+def test_json_stream_is_one_event_a_line(gguf: str) -> None:
+    lm = ScriptedLM([Script("Four it is.", reasoning="2 and 2")])
+
+    result = run("-m", gguf, "-p", "2+2?", "--json-stream", "--seed", "9", lm=lm)
+
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    kinds = [event["kind"] for event in events]
+    assert kinds[0] == "prompt"
+    assert set(kinds[1:-1]) == {"prompt", "reasoning", "text", "round"}
+    assert "".join(e["text"] for e in events if e["kind"] == "text") == "Four it is."
+    assert "".join(e["text"] for e in events if e["kind"] == "reasoning") == "2 and 2"
+    rounds = [event for event in events if event["kind"] == "round"]
+    n_tokens = sum(len(event["step"]["tokens"]) for event in rounds)
+    last = events[-1]
+    assert (last["kind"], last["seed"], last["model"]) == ("done", 9, "qwen3-14b")
+    assert last["stats"]["generated_tokens"] == rounds[-1]["stats"]["generated_tokens"] == n_tokens
+    assert result.stderr == ""
+
+
+def test_json_stream_ends_with_done_when_the_model_fails(gguf: str) -> None:
+    lm = ScriptedLM([Script("Partial", error=EdgespecError("it broke"))])
+
+    result = run("-m", gguf, "-p", "Hi", "--json-stream", lm=lm)
+
+    last = json.loads(result.stdout.splitlines()[-1])
+    assert (result.exit_code, last["kind"], last["finish_reason"]) == (1, "done", "error")
+
+
 def test_stats_go_to_stderr(gguf: str) -> None:
     lm = ScriptedLM(["one two three four five six"])
 

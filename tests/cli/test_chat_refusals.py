@@ -31,6 +31,8 @@ def run(*arguments: str, lm: ScriptedLM, stdin: str | None = None) -> Result:
         (["-p", "Hi", "--drafter", "model"], "needs a draft model"),
         (["-p", "Hi", "--grammar", "no-such-file"], "'no-such-file' does not exist"),
         (["--plain", "--json"], "--json needs a prompt"),
+        (["--plain", "--json-stream"], "--json needs a prompt"),
+        (["-p", "Hi", "--json", "--json-stream"], "exclude each other"),
         (["-p", "Hi", "--raw", "--template", __file__], "--raw uses no chat template"),
         (["-p", "Hi", "--logprobs", "1"], "--logprobs are told in the JSON object only"),
         (["--plain", "--raw"], "--raw needs a prompt"),
