@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import work
+from textual.events import Key
 from textual.screen import Screen
 
 from edgespec.errors import EdgespecError
@@ -110,10 +111,18 @@ class ChatActions(Screen[None]):
             self.chat.force()
             self.notify("the answer was left behind with its text; the model is loaded anew")
             await self.show_turns()
-        elif not self.chat.stop():
+        elif self.chat.state == "STOPPING" or not self.chat.stop():
             self.tell("")
             self.prompt.focus()
         self.refresh_chrome()
+
+    def on_key(self, event: Key) -> None:
+        """Who types over a turn means the prompt, as far as no key of the turn is meant."""
+        is_typed = event.character is not None and event.is_printable
+        if is_typed and self.selected() is not None and event.key not in self.active_bindings:
+            event.stop()
+            self.prompt.focus()
+            self.prompt.insert(event.character or "")
 
     def action_interrupt(self) -> None:
         """Copy the selection, else stop, else clear the prompt, else quit at the second time."""

@@ -312,3 +312,41 @@ def test_tokens_of_another_branch_are_still_known() -> None:
             await stage.until_shown("accepted draft")
 
     played(scenario)
+
+
+def test_typing_over_a_turn_goes_to_the_prompt() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await after_two(stage)
+            await stage.pilot.press("tab", "k", "日", "k", "y")
+            await stage.until(lambda: stage.prompt.text == "日ky")
+
+            assert stage.app.focused is stage.prompt
+
+    played(scenario)
+
+
+def test_second_escape_goes_to_the_prompt_while_the_answer_stops() -> None:
+    class Slow(ScriptedLM):
+        """Does not stop until it is let go."""
+
+        def chat(self, *what: object, **how: object) -> object:
+            stream = super().chat(*what, **how)  # type: ignore[arg-type]
+            stream.cancel = lambda: None  # type: ignore[method-assign]
+            return stream
+
+    model = Slow(["First.", Script("one two three four five six", hold_at=4)])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await selected(stage)
+            await stage.pilot.press("r")
+            await stage.until_shown("one two")
+            await stage.pilot.press("escape", "escape")
+            await stage.until(lambda: stage.app.focused is stage.prompt)
+
+            assert stage.chat.state == "STOPPING"
+            model.release()
+            await stage.until_ended()
+
+    played(scenario)
