@@ -26,7 +26,7 @@ def divergence_line(alike: Sequence[Divergence]) -> str:
     found, arms = alike[0], ", ".join(each.arm for each in alike)
     difference = found.difference
     where = f"{found.prompt}, {arms}: greedy text differs from token {difference.at + 1}"
-    verdict = "NOT LOSSLESS" if is_ours(found.arm) else "more than edgespec's own passes differ by"
+    verdict = "NOT LOSSLESS" if is_ours(found.arm) else _of_a_peer(difference)
     if difference.plain is None or difference.other is None:
         return f"{where}: {verdict}, one answer ended and the other went on"
     what = (
@@ -35,3 +35,10 @@ def divergence_line(alike: Sequence[Divergence]) -> str:
         f"{difference.deviation:.3f}{'' if difference.are_best else ', and a third is likelier'}"
     )
     return f"{what}: a near-tie" if difference.is_near_tie else f"{what}: {verdict}"
+
+
+def _of_a_peer(difference: Difference) -> str:
+    """What differs by more than rounding here: another build may round otherwise."""
+    if difference.gap <= difference.deviation:
+        return "no near-tie of these two"
+    return "more than edgespec's own passes differ by"

@@ -32,7 +32,7 @@ STREAM_HEADER = (
     "worst ttft s",
 )  # fmt: skip
 PLACE_HEADER = ("place", "planned MiB", "allocated MiB", "difference")
-BUILD_HEADER = ("engine", "version", "threads", "peak memory", "build")
+BUILD_HEADER = ("engine", "version", "threads", "peak memory", "x plain", "build")
 _POSITIONS = 4
 """Positions shown in a table; the JSON has all."""
 
@@ -172,10 +172,11 @@ def place_rows(result: Result) -> Rows:
 
 
 def build_rows(result: Result) -> Rows:
-    """A row per engine: what differs from edgespec's own build is told, so that nobody takes a
-    compiler's work for an algorithm's."""
-    engines = list({note.engine: note for note in result.arms}.values())
+    """A row per engine: what differs from edgespec's own build is told beside the ratio (at the
+    first temperature), so that nobody takes a compiler's work for an algorithm's."""
+    engines = list({note.engine: note for note in reversed(result.arms)}.values())[::-1]
     ours = engines[0].build
+    ratios = {total.arm: total.ratio for total in reversed(result.totals)}
     rows: Rows = []
     for note in engines:
         build = note.build
@@ -188,10 +189,13 @@ def build_rows(result: Result) -> Rows:
         else:
             parts = [f"without {' '.join(missing)}"] * bool(missing)
             parts += [f"with {' '.join(more)}"] * bool(more)
-            told = "; ".join([*(parts or ["the same"]), *([build.note] * bool(build.note))])
+            told = "; ".join(
+                [*(parts or ["the same features"]), *([build.note] * bool(build.note))]
+            )
         peak = NONE if note.peak_bytes is None else gibibytes(note.peak_bytes)
         threads = NONE if build.n_threads is None else str(build.n_threads)
-        rows.append((note.engine, build.version, threads, peak, told))
+        ratio = number(ratios.get(note.arm), 2)
+        rows.append((note.engine, build.version, threads, peak, ratio, told))
     return rows
 
 

@@ -257,6 +257,12 @@ def test_builds_are_told_by_what_differs() -> None:
     }  # fmt: skip
 
 
+def test_ratio_stands_beside_what_a_build_differs_in() -> None:
+    rows = {row[0]: row[-2] for row in build_rows(with_peer(0.03))}
+
+    assert rows == {"edgespec": "1.00", "other:plain": "1.25", "other:fast": "1.67"}
+
+
 def test_all_arms_of_an_engine_that_are_ahead_stand_in_one_sentence() -> None:
     found = lines(with_peer(0.01, plain_s=0.02))
 
@@ -272,7 +278,7 @@ def test_note_of_a_peer_stands_behind_what_its_build_differs_in() -> None:
 
     rows = build_rows(replace(found, arms=arms))
 
-    assert rows[-1][-1] == "the same; quotes itself"
+    assert rows[-1][-1] == "the same features; quotes itself"
 
 
 def test_notes_tell_of_heat_and_of_a_hypervisor() -> None:
@@ -311,6 +317,13 @@ def test_third_token_that_is_likelier_is_told() -> None:
     assert divergence_line([third]).endswith(
         "differ by 0.310, and a third is likelier: NOT LOSSLESS"
     )
+
+
+def test_third_token_that_a_peer_passed_over_is_told_without_a_verdict_on_rounding() -> None:
+    near = diverged(gap=0.1, deviation=0.31, arm="other:plain")
+    third = replace(near, difference=replace(near.difference, are_best=False))
+
+    assert divergence_line([third]).endswith("and a third is likelier: no near-tie of these two")
 
 
 def test_same_turning_is_told_once() -> None:
