@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what is imported late, the chat's first paint does not wait
     from edgespec.chat.controller import ChatController, Turn
     from edgespec.chat.workers import OpenModel
 
-    from .shelf import Models
+    from .shelf import Fetch, Models
     from .turn import TurnView
 
 MANY = 5
@@ -197,13 +197,38 @@ class ChatScreen(Kept, ChatActions):
         if fetch is None or self.app.screen is not self:
             return
         self._header.redraw()
+        if self.chat.model is None and self.chat.state == "BOOT":
+            self._tell_fetch(fetch)
         if not fetch.is_done:
             return
         self.models.fetch = None
         if fetch.error is not None:
             self.notify(clean(fetch.error.message), severity="error", timeout=8, markup=False)
         elif not fetch.is_cancelled:
-            self.notify(f"{fetch.spec.id} is here: F2 takes it", timeout=8, markup=False)
+            self._take_fetched(fetch.spec.id)
+
+    def _tell_fetch(self, fetch: "Fetch") -> None:
+        """In place of a load, for which there is nothing yet."""
+        from edgespec.chat.turns import LoadProgress
+
+        from .agree import nothing_yet
+
+        if fetch.is_done:
+            nothing_yet(self)
+        else:
+            what = f"fetching {fetch.spec.id}"
+            self.chat.progress = LoadProgress(what, self.models.fraction)
+        self._strip.redraw()
+
+    def _take_fetched(self, name: str) -> None:
+        """Where no model was there yet, go on with what was chosen; else say that it is here."""
+        agreed = self.models.agreed
+        if agreed is None or self.chat.model is not None or self.chat.state == "LOADING":
+            self.notify(f"{name} is here: F2 takes it", timeout=8, markup=False)
+        elif (lacking := self.models.lacking(agreed)) is not None:
+            self.models.start(lacking)
+        else:
+            self.run_worker(self.switch(agreed), group="first")
 
     def _refresh_figures(self) -> None:
         now_s = time.monotonic()

@@ -187,6 +187,13 @@ class Models:
             for spec in specs
         ]
 
+    def lacking(self, change: ModelChange) -> "ModelSpec | None":
+        """What has to be fetched before a choice can be loaded; None: nothing (more)."""
+        named = (self.catalogue.models.get(name or "") for name in (change.target, change.draft))
+        specs = [spec for spec in named if spec is not None]
+        here = _here(specs)
+        return next((spec for spec in specs if spec.id not in here), None)
+
     def switch(self, chat: ChatController, change: ModelChange) -> None:
         """Let the conversation load it. Raises: `EdgespecError` with nothing changed."""
         chat.switch(change)

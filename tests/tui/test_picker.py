@@ -189,6 +189,35 @@ def test_download_shows_bytes_rate_and_rest() -> None:
     assert "0:30 left · from the hub" in words
 
 
+def test_first_model_is_taken_when_its_download_ends_behind_the_chat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_end, here = threading.Event(), set[str]()
+
+    def pull(spec: ModelSpec, tell: Callable[[PullProgress], None]) -> None:
+        tell(PullProgress(spec.file, "download", "the hub", 30_000_000, 90_000_000, 1e6))
+        may_end.wait()
+        here.add(spec.id)
+
+    monkeypatch.setattr("edgespec.tui.shelf._here", lambda specs: dict.fromkeys(here, Path("x")))
+
+    async def scenario() -> None:
+        stock = Models(CATALOGUE, fetch=pull, free_bytes=lambda: 8_000_000_000, must_choose=True)
+        async with staged(chat=ChatController(shelf=FakeShelf()), models=stock) as stage:
+            await stage.until_shown("There is no model")
+            await choose(stage)
+            await stage.until(lambda: stock.is_fetching)
+            await stage.pilot.press("escape")
+            await stage.until_shown("fetching other ▓▓▓░░░░░ 33%")
+            await stage.say("early bird")
+            await stage.until_shown("[waits; Esc takes it back]")
+            may_end.set()
+            await stage.until_shown("Hello.")
+            await stage.until_ended()
+
+    played(scenario)
+
+
 def test_quitting_asks_once_while_a_download_runs() -> None:
     may_end = threading.Event()
 
