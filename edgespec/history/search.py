@@ -50,6 +50,11 @@ def query(words: str) -> str:
     return " ".join(terms)
 
 
+def signs(words: str) -> tuple[str, ...]:
+    """The emoji among `words`, each once: tokenizers take them for spaces."""
+    return tuple(dict.fromkeys(c for c in words if unicodedata.category(c) == "So"))
+
+
 def excerpt(text: str, words: str, width: int = 160) -> tuple[str, tuple[tuple[int, int], ...]]:
     """One line around the first of `words`, and where in it they stand."""
     pattern = _pattern(words)
@@ -87,7 +92,7 @@ def _flat(text: str) -> str:
 
 def _pattern(words: str) -> re.Pattern[str] | None:
     found = [part for part in _parts().findall(_folded(words)) if part.strip()]
-    parts = [word for part in found for word in _WORD.findall(part)]
+    parts = [word for part in found for word in _WORD.findall(part)] + list(signs(words))
     return re.compile("|".join(re.escape(part) for part in parts)) if parts else None
 
 

@@ -24,7 +24,7 @@ from edgespec.history.damage import (
 )
 from edgespec.history.records import ChatRecord, ChatSummary, Hit, SavedChat, TurnRecord
 from edgespec.history.schema import MIGRATIONS, migrate, write_ahead
-from edgespec.history.search import contains, excerpt, indexed, query
+from edgespec.history.search import contains, excerpt, indexed, query, signs
 from edgespec.text.turns import encodable
 
 BUSY_S = 2.0
@@ -255,15 +255,16 @@ class HistoryStore:
 
     def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Turns with all of `words`, the latest first."""
-        if not (asked := query(words)):
+        if (found := _with(words)) is None:
             return []
+        those, values = found
         sql = (
-            "SELECT c.id, t.id, c.title, t.prompt, t.text, t.updated_s FROM words w "
-            "JOIN turn t ON t.n = w.rowid JOIN chat c ON c.id = t.chat_id "
-            "WHERE words MATCH ? ORDER BY t.updated_s DESC, t.n DESC LIMIT ?"
+            "SELECT c.id, t.id, c.title, t.prompt, t.text, t.updated_s FROM turn t "
+            f"JOIN chat c ON c.id = t.chat_id WHERE {those} "
+            "ORDER BY t.updated_s DESC, t.n DESC LIMIT ?"
         )
         with self._reading():
-            rows = self._connection.execute(sql, (asked, limit)).fetchall()
+            rows = self._connection.execute(sql, (*values, limit)).fetchall()
         return [_hit(words, *row) for row in rows]
 
     def prompts(self, limit: int = 200) -> list[str]:
@@ -281,12 +282,11 @@ class HistoryStore:
         return [*wrong, *(f"turn {row[1]} belongs to no chat" for row in orphans)]
 
     def _chats_with(self, words: str) -> set[str]:
-        if not (asked := query(words)):
+        if (found := _with(words)) is None:
             return set()
-        sql = (
-            "SELECT DISTINCT chat_id FROM words w JOIN turn t ON t.n = w.rowid WHERE words MATCH ?"
-        )
-        return {row[0] for row in self._connection.execute(sql, (asked,))}
+        those, values = found
+        sql = f"SELECT DISTINCT chat_id FROM turn t WHERE {those}"
+        return {row[0] for row in self._connection.execute(sql, values)}
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -322,6 +322,15 @@ def _connected(name: str, busy_s: float) -> sqlite3.Connection:
         check_same_thread=False,
         uri=name.startswith("file:"),
     )
+
+
+def _with(words: str) -> tuple[str, tuple[str, ...]] | None:
+    """The condition on a turn `t` to have all of `words`, and its values; None: there are none."""
+    asked, pictures = query(words), signs(words)
+    those = ["t.n IN (SELECT rowid FROM words WHERE words MATCH ?)"] if asked else []
+    those += ["instr(t.prompt || t.text, ?)"] * len(pictures)
+    values = (asked, *pictures) if asked else pictures
+    return (" AND ".join(those), values) if those else None
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

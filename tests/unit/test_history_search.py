@@ -2,7 +2,7 @@ import sqlite3
 
 import pytest
 
-from edgespec.history.search import contains, excerpt, indexed, query
+from edgespec.history.search import contains, excerpt, indexed, query, signs
 
 
 def finds(words: str, text: str) -> bool:
@@ -80,6 +80,19 @@ def test_excerpt_marks_accents_and_chinese() -> None:
     line, spans = excerpt("Über 東京都 uber", "uber 東京")
 
     assert [line[a:b] for a, b in spans] == ["Über", "東京", "uber"]
+
+
+def test_excerpt_marks_emoji() -> None:
+    line, spans = excerpt("a \U0001f984 rides", "\U0001f984 ride")
+
+    assert [line[a:b] for a, b in spans] == ["\U0001f984", "ride"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"), [("a \U0001f984\U0001f984 b", ("\U0001f984",)), ('"%_* +', ())]
+)
+def test_signs_are_the_emoji_each_once(words: str, found: tuple[str, ...]) -> None:
+    assert signs(words) == found
 
 
 def test_excerpt_of_a_text_without_the_words_is_its_beginning() -> None:

@@ -133,6 +133,24 @@ def test_search_tells_chat_turn_and_place(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("\U0001f984", ["t1"]),
+        ("ride \U0001f984", ["t1"]),
+        ("\U0001f984 walk", []),
+        ("\U0001f600", []),
+    ],
+)
+def test_search_finds_emoji(words: str, found: list[str], path: Path) -> None:
+    store = opened(path)
+    store.save([chat()], [turn("t1", "I ride", "a \U0001f984!"), turn("t2", "I walk")])
+
+    assert [hit.turn_id for hit in store.search(words)] == found
+    assert len(store.chats(words)) == len(found)
+    store.close()
+
+
 def test_deleted_chat_is_gone_from_the_bytes_and_can_be_merged_back(path: Path) -> None:
     store = opened(path)
     store.save([chat()], [turn("t1", "secretprompt", "secretanswer " * 500)])
