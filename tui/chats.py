@@ -16,7 +16,7 @@ from edgespec.errors import EdgespecError
 from edgespec.history.records import ChatSummary, Hit
 from edgespec.text.clean import clean
 
-from .dialog import Dialog, words
+from .dialog import Dialog, cut, words
 from .glyphs import Glyphs
 from .keys import bindings
 
@@ -42,7 +42,9 @@ class ChatsScreen(Dialog[bool]):
 
     def parts(self) -> Iterable[Widget]:
         """A field, a table, a preview."""
-        yield Input(placeholder="words in any turn; empty: the latest chats", id="words")
+        field = Input(placeholder="words in any turn; empty: the latest chats", id="words")
+        field.cursor_blink = False
+        yield field
         yield DataTable(id="found", cursor_type="row", show_header=False)
         yield words("", id="preview")
 
@@ -93,14 +95,15 @@ class ChatsScreen(Dialog[bool]):
         when = Cell(_when(found.updated_s), "dim")
         room = max(MIN_ROOM, min(self.app.size.width, MAX_WIDTH) - AROUND)
         title = Cell(clean(found.title) or "(without a title)")
-        title.truncate(int(TITLE_SHARE * room), overflow="ellipsis", pad=True)
+        cut(title, int(TITLE_SHARE * room), self._glyphs)
+        title.pad_right(int(TITLE_SHARE * room) - title.cell_len)
         room -= title.cell_len
         if isinstance(found, ChatSummary):
             turns = "1 turn" if found.n_turns == 1 else f"{found.n_turns} turns"
             told = Cell(clean(f"{turns}  {found.target}"), "dim")
-            told.truncate(room, overflow="ellipsis")
+            cut(told, room, self._glyphs)
             return [when, title, told]
-        return [when, title, _excerpt(found, room)]
+        return [when, title, _excerpt(found, room, self._glyphs)]
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Show the beginning of it."""
@@ -189,7 +192,7 @@ def _when(updated_s: float) -> str:
     return f"{then:%d %b}" if then.year == now.year else f"{then:%b %Y}"
 
 
-def _excerpt(hit: Hit, room: int) -> Cell:
+def _excerpt(hit: Hit, room: int, glyphs: Glyphs) -> Cell:
     """The part of it that shows the first match, which is marked like the others."""
     cell = Cell(clean(hit.excerpt).replace("\n", " "))
     if clean(hit.excerpt) == hit.excerpt:  # else the places would be others
@@ -197,5 +200,5 @@ def _excerpt(hit: Hit, room: int) -> Cell:
             cell.stylize("bold underline", start, end)
         if hit.spans and cell.cell_len > room:
             cell = cell[max(0, hit.spans[0][0] - room // 3) :]
-    cell.truncate(room, overflow="ellipsis")
+    cut(cell, room, glyphs)
     return cell

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar, Generic, TypeVar
 
+from rich.text import Text as Cell
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -10,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from .glyphs import Glyphs
 from .keys import HEIGHTS, WIDTHS
 
 T = TypeVar("T")
@@ -47,3 +49,10 @@ class Dialog(ModalScreen[T], Generic[T]):
 def words(text: object, **how: str) -> Static:
     """A text that is shown as it is."""
     return Static(text, markup=False, **how)  # type: ignore[arg-type]
+
+
+def cut(cell: Cell, room: int, glyphs: Glyphs) -> None:
+    """Shorten a table's cell to so many columns, with a sign for what is left out."""
+    if cell.cell_len > room:
+        cell.truncate(room - len(glyphs.ellipsis))
+        cell.append(glyphs.ellipsis)

@@ -20,7 +20,7 @@ from edgespec.sizes import gigabytes
 from edgespec.text.clean import clean
 
 from . import lines
-from .dialog import Dialog, words
+from .dialog import Dialog, cut, words
 from .glyphs import Glyphs
 from .keys import bindings
 from .offers import OFF, DraftRow, Row, missing
@@ -135,7 +135,7 @@ class ModelsScreen(Dialog[ModelChange]):
         widths = (max(cell.cell_len for cell in (*column, SHORTEST)) + 2 for column in others)
         room = max(MIN_TOLD, min(self._width, MAX_WIDTH) - AROUND - sum(widths))
         for row in rows:
-            row[-1].truncate(room, overflow="ellipsis")
+            cut(row[-1], room, self._glyphs)
             table.add_row(*row)
         names = [draft.name for draft in drafts]
         table.move_cursor(row=names.index(before) if before in names else 0)
@@ -161,10 +161,24 @@ class ModelsScreen(Dialog[ModelChange]):
             row = self._rows[event.cursor_row]
             self._show_drafts(self._models.drafts(row))
             self._judge_drafts(row)
-            self._say_about(f"{row.told}\ntok/s: {speed_told(row)}; {row.verdict}")
-        elif self._table(DRAFTS).has_focus and event.cursor_row < len(self._drafts):
-            draft = self._drafts[event.cursor_row]
-            self._say_about(f"{draft.name}: {draft.told}")
+            self._tell_target(row)
+        elif self._table(DRAFTS).has_focus:
+            self._tell_draft()
+
+    def on_descendant_focus(self) -> None:
+        """The other table: what is said of its row."""
+        if self._table(DRAFTS).has_focus:
+            self._tell_draft()
+        elif self._rows:
+            self._tell_target(self._target())
+
+    def _tell_target(self, row: Row) -> None:
+        self._say_about(f"{row.told}\ntok/s: {speed_told(row)}; {row.verdict}")
+
+    def _tell_draft(self) -> None:
+        at = self._table(DRAFTS).cursor_row
+        if 0 <= at < len(self._drafts):
+            self._say_about(f"{self._drafts[at].name}: {self._drafts[at].told}")
 
     def _say_about(self, told: str) -> None:
         self.query_one("#about", Static).update(Content(clean(told)))

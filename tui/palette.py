@@ -5,7 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
+from textual.command import CommandPalette
 from textual.screen import Screen
+from textual.widgets import Input
 
 from .keys import KEYS
 
@@ -13,6 +15,15 @@ if TYPE_CHECKING:
     from .screen import ChatScreen
 
 _NOT_HERE = {"app.command_palette", "escape", "interrupt"}
+
+
+class Palette(CommandPalette):
+    """Textual's; it does not blink, and takes the ASCII signs of the screen below."""
+
+    def on_mount(self) -> None:
+        """Look like the chat."""
+        self.query_one(Input).cursor_blink = False
+        self.set_class(self.app.screen_stack[0].has_class("-ascii"), "-ascii")
 
 
 def entries(screen: "Screen[object]") -> Iterable[SystemCommand]:

@@ -29,14 +29,24 @@ class Row(Horizontal):
     def compose(self) -> ComposeResult:
         """Name, field."""
         yield Label(self._label, markup=False)
-        yield Input(self._value, id=self._label, compact=True, select_on_focus=False)
+        field = Input(self._value, id=self._label, compact=True, select_on_focus=False)
+        field.cursor_blink = False
+        yield field
+
+    def on_descendant_focus(self) -> None:
+        """The keys go to this field: its name says so."""
+        self.query_one(Label).add_class("-focused")
+
+    def on_descendant_blur(self) -> None:
+        """They go elsewhere."""
+        self.query_one(Label).remove_class("-focused")
 
 
 class ParamsScreen(Dialog[str]):
     """Checks every value before it takes any of them."""
 
     TITLE = "Parameters"
-    HINT = "Ctrl+S applies to the next answer, Esc leaves it as it was"
+    HINT = "Ctrl+S applies to the next answer, Esc does not"
     BINDINGS: ClassVar[list[BindingType]] = bindings("params")
 
     def __init__(self, chat: ChatController) -> None:
@@ -48,10 +58,11 @@ class ParamsScreen(Dialog[str]):
     def parts(self) -> Iterable[Widget]:
         """System prompt, then a row for each setting."""
         yield words("System prompt (empty: none)", classes="lead")
-        yield TextArea(self._chat.conversation.system or "", id="system")
-        yield VerticalScroll(
-            *(Row(name, self._before.get(name, "")) for name in SETTINGS), id="settings"
-        )
+        system = TextArea(self._chat.conversation.system or "", id="system")
+        system.cursor_blink = False
+        yield system
+        rows = (Row(name, self._before.get(name, "")) for name in SETTINGS)
+        yield VerticalScroll(*rows, id="settings", can_focus=False)
         yield words("", id="said")
 
     def on_input_submitted(self) -> None:
