@@ -173,8 +173,10 @@ def acceptance(stats: Stats) -> str:
 
 def by_place(stats: Stats) -> str:
     """`by place 86 71 52 35`, in percent; empty without drafts."""
-    places = stats.acceptance_per_position[:MAX_PLACES]
-    return "by place " + " ".join(f"{p * 100:.0f}" for p in places) if places else ""
+    if not stats.rounds:
+        return ""
+    places = stats.acceptance_per_position[:MAX_PLACES] or (0.0,)  # none was right yet
+    return "by place " + " ".join(f"{p * 100:.0f}" for p in places)
 
 
 def speed(stats: Stats, glyphs: Glyphs) -> Content:

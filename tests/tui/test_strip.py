@@ -9,6 +9,7 @@ from edgespec.tui.live import Live
 from edgespec.tui.panel import SpecPanel
 from edgespec.tui.strip import SpecStrip
 
+from edgespec.chat.commands_answers import stats_text
 from edgespec.chat.controller import ChatController, Turn
 from edgespec.errors import DecodeFailed
 from edgespec.events import Round, Stats, Step
@@ -83,6 +84,13 @@ def test_strip_has_the_last_minute_as_a_curve() -> None:
         pulse.hear(WRONG.last_round)
 
     assert "▇" in strip(80, pulse=pulse)[1] or "█" in strip(80, pulse=pulse)[1]
+
+
+def test_draft_that_was_never_right_has_a_place_with_nothing() -> None:
+    wrong = drafted_turn((" a",), 0, " c", replace(STATS, accepted=0, accepted_at=()))
+
+    assert strip(80, wrong)[0].endswith("accept 0%  by place 0")
+    assert "by place   0%" in stats_text(wrong.stats)
 
 
 @pytest.mark.parametrize("width", range(40, 140))
