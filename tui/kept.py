@@ -31,7 +31,7 @@ class Kept(_Widget):
 
     def look(self) -> object:
         """What all lines depend on; Textual tells of the rest."""
-        return (self.visual_style, self.app.theme, self.outer_size.width)
+        return (self.visual_style, self.app.theme, self.outer_size)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a region, of which only those are made that are not kept."""
@@ -54,9 +54,8 @@ class Kept(_Widget):
         """Draw again: everything, or regions of the content."""
         if repaint and not regions:
             self._kept.clear()
-        for region in regions:
-            for y in region.line_range:
-                self._kept.pop(y + self.styles.gutter.top, None)
+        for y in (y for region in regions for y in region.line_range):
+            self._kept.pop(y + self.styles.gutter.top, None)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def lay_out(self, first: int) -> None:

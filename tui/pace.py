@@ -6,8 +6,8 @@ Where the cores also decode, what the screen takes is lost to the answer.
 from collections.abc import Callable
 
 MIN_INTERVAL_S, MAX_INTERVAL_S = 1 / 12, 0.6
-SHARE = 1 / 20
-"""Of a core, at most."""
+SHARE = 1 / 30
+"""Of a core, at most: with two cores that decode, less than two percent of the answer."""
 _NEW = 0.3
 
 

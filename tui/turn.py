@@ -188,8 +188,14 @@ class TurnView(Kept, Widget, can_focus=True):
         return len(self._lines)
 
     def look(self) -> object:
-        """What all lines depend on."""
-        return (super().look(), self._selection, self.token)
+        """What all lines depend on; its height is not among it."""
+        return (
+            self.visual_style,
+            self.app.theme,
+            self.outer_size.width,
+            self._selection,
+            self.token,
+        )
 
     def render_line(self, y: int) -> Strip:
         """One line of the content."""
