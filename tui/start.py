@@ -5,6 +5,8 @@ the first paint.
 """
 
 import gc
+import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,10 +16,25 @@ def hurried() -> Iterator[None]:
     """No collection until `settle` or the end."""
     gc.disable()
     try:
+        _import_asyncio_alone()
         yield
     finally:
         gc.unfreeze()
         gc.enable()
+
+
+def _import_asyncio_alone() -> None:
+    """Without TLS, which nothing here asks of it: a fiftieth of all CPU until the first paint.
+
+    A Python that was built without `ssl` has the same asyncio. What downloads imports it later.
+    """
+    if "ssl" in sys.modules or "asyncio" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("asyncio")
+    finally:
+        del sys.modules["ssl"]
 
 
 def settle() -> None:
