@@ -53,6 +53,8 @@ async def _write(screen: "ChatScreen", name: str) -> None:
 
     usage = COMMANDS[name].usage
     if " " in usage.split(",")[0]:
+        if screen.prompt.text.strip():
+            screen.prompt.remember(screen.prompt.text)  # the up key brings it back
         screen.prompt.put(f"/{name} ")
         screen.prompt.focus()
     else:

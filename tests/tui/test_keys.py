@@ -149,3 +149,20 @@ def test_palette_finds_commands_by_name() -> None:
             await stage.until_shown("no answer yet")
 
     played(scenario)
+
+
+def test_command_of_the_palette_loses_nothing_that_was_being_written() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            stage.prompt.put("half a thought")
+            await stage.pilot.press("ctrl+p")
+            await stage.until(lambda: stage.app.screen is not stage.app.screen_stack[0])
+            await stage.pilot.press(*"gamma")
+            await stage.until_shown("most draft tokens")
+            await stage.pilot.press("enter")
+            await stage.until(lambda: stage.prompt.text == "/gamma ")
+            await stage.pilot.press("up")
+
+            assert stage.prompt.text == "half a thought"
+
+    played(scenario)
