@@ -5,6 +5,7 @@ from edgespec.tui import log
 
 from tests.scripted import Script, ScriptedLM
 from tests.tui.stage import Stage, played, staged
+from tests.unit.test_chat_trouble import StuckLM
 
 CODE = "Look:\n\n```python\nx = 1\n```\n\nor\n\n```sh\nls **\n```\n"
 
@@ -327,15 +328,7 @@ def test_typing_over_a_turn_goes_to_the_prompt() -> None:
 
 
 def test_second_escape_goes_to_the_prompt_while_the_answer_stops() -> None:
-    class Slow(ScriptedLM):
-        """Does not stop until it is let go."""
-
-        def chat(self, *what: object, **how: object) -> object:
-            stream = super().chat(*what, **how)  # type: ignore[arg-type]
-            stream.cancel = lambda: None  # type: ignore[method-assign]
-            return stream
-
-    model = Slow(["First.", Script("one two three four five six", hold_at=4)])
+    model = StuckLM(["First.", Script("one two three four five six", hold_at=4)])
 
     async def scenario() -> None:
         async with staged(model) as stage:
