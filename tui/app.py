@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 _SIGNALS = {"SIGTERM": 143, "SIGHUP": 129}
 """Names, because Windows lacks some, and exit codes."""
+_ASCII_CSS = Path(__file__).with_name("ascii.tcss")
 _OWN_ENTRIES = {"Theme", "Screenshot"}
 """What the palette keeps of Textual's own."""
 
@@ -65,7 +66,11 @@ class EdgespecApp(App[int]):
         assert (chat is None) != (open_chat is None), (chat, open_chat)
         with no_color(not can_color):
             # With ANSI colours Textual's filter removes them all, else it leaves greys.
-            super().__init__(driver_class=tolerant_driver(), ansi_color=None if can_color else True)
+            super().__init__(
+                driver_class=tolerant_driver(),
+                css_path=[self.CSS_PATH, _ASCII_CSS] if is_ascii else None,
+                ansi_color=None if can_color else True,
+            )
         self.chat = chat
         self.refusal: Exception | None = None
         self.recent_log = Recent()
