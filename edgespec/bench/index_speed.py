@@ -14,7 +14,7 @@ from edgespec.core import Tokens
 from edgespec.index import shard
 from edgespec.index.retrieve import Retriever
 from edgespec.index.shard import Shard
-from edgespec.index.suffix_array import DEPTH, Stored
+from edgespec.index.suffix_array import DEPTH, SEPARATOR, Stored
 
 _FINGERPRINT = bytes(32)
 _N_QUERIES = 2000
@@ -81,6 +81,7 @@ def made_up(n: int) -> Stored:
         source = int(rng.integers(0, at - length))
         tokens[at : at + length] = tokens[source : source + length]
         at += length + int(rng.integers(20, 200))
+    tokens[-1] = SEPARATOR  # as every document ends
     return tokens
 
 

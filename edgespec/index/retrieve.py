@@ -3,16 +3,15 @@
 Owns which shard is asked how; knows no drafts and no costs.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from edgespec.index.shard import NOTHING, Found, Shard
+from edgespec.index.shard import NOTHING, WIDTH, Found, Shard
 from edgespec.index.suffix_array import DEPTH, SEPARATOR
 
 LEAST = 3
@@ -24,6 +23,8 @@ _BLOCK = 8
 _VOTERS = 16
 """Places that are looked at; the reference's 5,000 change no vote but cost a millisecond."""
 
+
+_STORED = np.dtype(">u4")
 
 _Place = tuple[Shard, int]
 """A shard, and the index of a token in it."""
@@ -54,17 +55,17 @@ class Retrieved:
 
     def tokens(self, k: int) -> tuple[int, ...]:
         """The first k tokens, or fewer where the documents end."""
-        return tuple(said.token for said in islice(self, k))
+        known = self._known
+        known.extend(islice(self._more, max(0, k - len(known))))
+        return tuple([said.token for said in known[:k]])
 
 
 @dataclass(slots=True)
 class _Searched:
-    """A shard, and where its last search ended: the next one mostly goes on from there."""
+    """A shard, and what its last search found."""
 
     shard: Shard
-    n_context: int = 0
-    length: int = 0
-    found: Found = field(default=NOTHING)
+    found: Found = NOTHING
 
 
 class Retriever:
@@ -72,6 +73,9 @@ class Retriever:
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self._searched = [_Searched(shard) for shard in shards]
+        self._end = b""
+        """Of the context that was searched for last."""
+        self._n_context = 0
 
     def __len__(self) -> int:
         """Tokens in all shards."""
@@ -79,23 +83,36 @@ class Retriever:
 
     def retrieve(self, context: npt.NDArray[np.int32]) -> Retrieved:
         """What followed the longest suffix of `context` known here."""
-        end = (context[-DEPTH:] + 1).astype(">u4").tobytes()
+        end = (context[-DEPTH:] + 1).astype(_STORED).tobytes()
+        n_more = self._n_more(len(context), end)
+        best, equal = 0, list[_Searched]()
         for one in self._searched:
-            advanced = len(context) - one.n_context
-            likely = one.length + advanced if one.length and 0 <= advanced <= DEPTH else 0
-            one.found = one.shard.longest(end, LEAST, likely)
-            one.n_context, one.length = len(context), one.found.length
-        best = max((one.found.length for one in self._searched), default=0)
-        equal = [one for one in self._searched if best and one.found.length == best]
-        voters = max(1, _VOTERS // max(1, len(equal)))
-        ends = ((one.shard, one.shard.ends(one.found, voters)) for one in equal)
-        places = [(shard, start) for shard, starts in ends for start in starts]
+            bound = None
+            if n_more is not None:  # no match grows by more than the context
+                bound = (one.found.length or LEAST - 1) + n_more
+            one.found = one.shard.longest(end, LEAST, bound)
+            length = one.found.length
+            if length > best:
+                best, equal = length, [one]
+            elif length and length == best:
+                equal.append(one)
+        if not equal:
+            return Retrieved(iter(()), 0)
+        voters = max(1, _VOTERS // len(equal))
+        places = [(one.shard, at) for one in equal for at in one.shard.ends(one.found, voters)]
         return Retrieved(_said(places), best)
 
+    def _n_more(self, n_context: int, end: bytes) -> int | None:
+        """Tokens by which the context continues the last one; None: it is another one."""
+        n_more = n_context - self._n_context
+        last, self._end, self._n_context = self._end, end, n_context
+        if not last or not 0 <= n_more < DEPTH:
+            return None
+        return n_more if last.endswith(end[: len(end) - WIDTH * n_more]) else None
+
     def restart(self) -> None:
-        """Forget where the last search ended."""
-        for one in self._searched:
-            one.n_context = one.length = 0
+        """Forget the last search."""
+        self._end = b""
 
     def close(self) -> None:
         """Free the shards; idempotent."""
@@ -105,24 +122,24 @@ class Retriever:
 
 
 def _said(places: Sequence[_Place]) -> Iterator[Said]:
-    """The chain of majorities, read block by block where it leads."""
+    """The chain of majorities, read block by block where it leads. Of equally many places, those
+    that the first one is among win, so that equal contexts give equal drafts."""
     n_read, size = 0, _BLOCK
     while places:
-        alive = [(shard.read(start + n_read, size), shard, start) for shard, start in places]
+        rows = [shard.read(start + n_read, size) for shard, start in places]
+        columns: Iterator[tuple[int, ...]] = zip(*rows, strict=True)
         for i in range(size):
-            token, n_for = majority([row[i] for row, _, _ in alive])
+            column = next(columns)
+            token, n_of = column[0], len(column)
+            n_for = column.count(token)
+            if 2 * n_for < n_of:
+                token = max(dict.fromkeys(column), key=column.count)
+                n_for = column.count(token)
             if token == SEPARATOR:
                 return
-            yield Said(token - 1, n_for, len(alive))
-            if n_for < len(alive):
-                alive = [place for place in alive if place[0][i] == token]
-        places = [(shard, start) for _, shard, start in alive]
+            yield Said(token - 1, n_for, n_of)
+            if n_for < n_of:
+                kept = [j for j, other in enumerate(column) if other == token]
+                rows, places = [rows[j] for j in kept], [places[j] for j in kept]
+                columns = islice(zip(*rows, strict=True), i + 1, None)
         n_read, size = n_read + size, _AHEAD - _BLOCK
-
-
-def majority(tokens: Sequence[int]) -> tuple[int, int]:
-    """The token that most say, and how many; ties: the one seen first, so that equal contexts give
-    equal drafts."""
-    if tokens.count(tokens[0]) == len(tokens):
-        return tokens[0], len(tokens)
-    return max(Counter(tokens).items(), key=lambda item: item[1])

@@ -13,11 +13,10 @@ import os
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import isqrt
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,30 +30,27 @@ _VERSION = 2
 _HEAD = struct.Struct("<16sII32s32sQ")  # magic, version, zero, fingerprint, checksum, n tokens
 _THREE = struct.Struct(">3I")
 HEADER = 128
-_WIDTH = 4
+WIDTH = 4
+"""Bytes of a token."""
 _STRIDE = 64
-_LONGER = 4
-"""How much longer a match is tried next: long ones are what an index is for."""
+_USUAL = 5
+"""Tokens of a match that are tried where nothing is known: enough to stand in few places."""
 _KEY = 8
 """Bytes of a signpost: three tokens of `BITS` each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """Where the longest suffix of a context occurs; length 0: nowhere."""
 
     length: int
     first: int
-    """Slots `first` to `end` (exclusive) of the suffix array begin with it."""
+    """Slots `first` to `end` (exclusive) of the suffix array begin with the last `sought` tokens
+    of it, and stand behind the others."""
     end: int
-
-    @property
-    def count(self) -> int:
-        """How often it occurs."""
-        return self.end - self.first
+    sought: int
 
 
-NOTHING = Found(0, 0, 0)
+NOTHING = Found(0, 0, 0, 0)
 
 
 def stored(documents: Iterable[Sequence[int]]) -> Stored:
@@ -120,13 +116,13 @@ class Shard:
         except OSError as error:
             raise _unreadable(path, error) from error
         view = memoryview(self._map)
-        end = HEADER + _WIDTH * self._n
+        end = HEADER + WIDTH * self._n
         # A search is a few dozen comparisons: `bytes` of a map cost a tenth of numpy's.
-        slots = view[end : end + _WIDTH * self._n]
+        slots = view[end : end + WIDTH * self._n]
         self._suffixes = np.frombuffer(slots, "<u4")
         self._slots = slots.cast("I") if np.little_endian else self._suffixes
         self._tokens = np.frombuffer(view[HEADER:end], ">u4")
-        signposts = view[end + _WIDTH * self._n :]
+        signposts = view[end + WIDTH * self._n :]
         self._signposts = (
             signposts.cast("Q") if np.little_endian else np.frombuffer(signposts, "<u8")
         )
@@ -141,74 +137,101 @@ class Shard:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def longest(self, context: bytes, least: int, likely: int = 0) -> Found:
+    def longest(self, context: bytes, least: int, bound: int | None = None) -> Found:
         """The longest suffix of `context` (as `stored` bytes, big-endian) of at least `least`
         tokens that occurs here, looking at no more than `DEPTH` tokens.
 
-        `likely`: a length that is tried first; it changes the cost, never the answer.
+        `bound`: no longer one occurs, and this one likely does; None: nothing is known.
         """
-        most = min(len(context) // _WIDTH, DEPTH)
-        start = min(max(least, likely), most)
+        most = min(len(context) // WIDTH, DEPTH)
+        length = min(max(least, _USUAL), most)
+        if bound is not None:
+            length = most = min(most, bound)
         if most < least or not self._n:
             return NOTHING
-        slot = self._first(context, start)
-        low, high = start, start  # a suffix of `low` tokens occurs, of `high` not, once they differ
-        if slot is None and start > least:
-            slot, low = self._first(context, least), least
-        if slot is None:
-            return NOTHING
-        first = slot
-        while low == high and high < most:
-            high = min(_LONGER * high, most)
-            if (slot := self._first(context, high)) is not None:
-                first, low = slot, high
+        first = low = 0  # a suffix of `low` tokens occurs,
+        high = most + 1  # of `high` not
         while low + 1 < high:
-            middle = max(low + 1, isqrt(low * high))  # short matches are the common ones
-            if (slot := self._first(context, middle)) is None:
-                high = middle
+            if (slot := self._first(context, length)) is None:
+                high = length
+                if not low and length == least:
+                    return NOTHING
             else:
-                first, low = slot, middle
-        return Found(low, first, self._end(_last(context, low), first))
+                first, low = slot, length
+                if low < most and self._is_alone(context, low, slot):
+                    return self._alone(context, low, slot, most)
+            if not low:
+                length = least
+            elif high > most:
+                length = most  # long matches are what an index is for
+            else:
+                length = max(low + 1, isqrt(low * high))  # but short ones are the common ones
+        return Found(low, first, self._end(context, low, first), low)
+
+    def _is_alone(self, context: bytes, length: int, slot: int) -> bool:
+        """Whether no slot after this one begins with the last `length` tokens of `context`."""
+        return slot + 1 == self._n or self._at(slot + 1, WIDTH * length) != _last(context, length)
+
+    def _alone(self, context: bytes, length: int, slot: int, most: int) -> Found:
+        """What stands before the one place of the last `length` tokens, and before them."""
+        place = int(self._slots[slot])
+        n = min(most - length, place)
+        start, end = HEADER + WIDTH * place, len(context) - WIDTH * length
+        there = int.from_bytes(self._map[start - WIDTH * n : start], "big")
+        differing = there ^ int.from_bytes(context[end - WIDTH * n : end], "big")
+        if differing:  # its lowest bit is in the last token that differs
+            n = ((differing & -differing).bit_length() - 1) // (8 * WIDTH)
+        return Found(length + n, slot, slot + 1, length)
 
     def _first(self, context: bytes, length: int) -> int | None:
         """The first slot that begins with the last `length` tokens of `context`."""
         pattern = _last(context, length)
-        low, high = self._range(pattern)
+        low, high = 0, self._n
+        if length >= 3:
+            posts, key = self._signposts, _key(pattern)
+            low = high = bisect_left(posts, key)
+            if length > 3 and low < len(posts) and posts[low] == key:
+                high = bisect_right(posts, key, low)
+            low, high = max(0, low - 1) * _STRIDE, min(high * _STRIDE, self._n)
         data, slots, n_bytes = self._map, self._slots, len(pattern)
         while low < high:
             middle = (low + high) >> 1
-            start = HEADER + _WIDTH * slots[middle]
+            start = HEADER + WIDTH * slots[middle]
             if data[start : start + n_bytes] < pattern:
                 low = middle + 1
             else:
                 high = middle
         return low if low < self._n and self._at(low, n_bytes) == pattern else None
 
-    def _range(self, pattern: bytes) -> tuple[int, int]:
-        """Slots among which the first one that begins with `pattern` is, if any does."""
-        if len(pattern) < 3 * _WIDTH:
-            return 0, self._n
-        first, second, third = _THREE.unpack_from(pattern)
-        key = first << (2 * BITS) | second << BITS | third
-        posts = self._signposts
-        low = high = bisect_left(posts, key)
-        if low < len(posts) and posts[low] == key:
-            high = bisect_right(posts, key, low)
-        return max(0, low - 1) * _STRIDE, min(high * _STRIDE, self._n)
-
     def _at(self, slot: int, n_bytes: int) -> bytes:
-        start = HEADER + _WIDTH * self._slots[slot]
+        start = HEADER + WIDTH * self._slots[slot]
         return self._map[start : start + n_bytes]
 
-    def _end(self, pattern: bytes, first: int) -> int:
-        """The slot after the last one that begins with `pattern`, as slot `first` does."""
+    def _end(self, context: bytes, length: int, first: int) -> int:
+        """The slot after the last one that begins with the last `length` tokens of `context`, as
+        slot `first` does."""
+        pattern = _last(context, length)
         n_bytes, step = len(pattern), 1  # mostly it is near
         while first + step < self._n and self._at(first + step, n_bytes) == pattern:
             step *= 2
-        low, high = first + step // 2 + 1, min(first + step, self._n)
+            if step > _STRIDE and length >= 3:
+                return self._far_end(pattern, first + step // 2)
+        return self._end_within(pattern, first + step // 2 + 1, min(first + step, self._n))
+
+    def _far_end(self, pattern: bytes, slot: int) -> int:
+        """As `_end`, behind many slots; the signposts lead to where the first three tokens end."""
+        posts, key = self._signposts, _key(pattern)
+        post = bisect_right(posts, key, slot // _STRIDE)
+        high = min(post * _STRIDE, self._n)
+        low = high - _STRIDE if len(pattern) == 3 * WIDTH else slot
+        return self._end_within(pattern, max(low, slot) + 1, high)
+
+    def _end_within(self, pattern: bytes, low: int, high: int) -> int:
+        data, slots, n_bytes = self._map, self._slots, len(pattern)
         while low < high:
             middle = (low + high) >> 1
-            if self._at(middle, n_bytes) == pattern:
+            start = HEADER + WIDTH * slots[middle]
+            if data[start : start + n_bytes] == pattern:
                 low = middle + 1
             else:
                 high = middle
@@ -216,17 +239,21 @@ class Shard:
 
     def ends(self, found: Found, most: int) -> list[int]:
         """Where up to `most` of the places end, as indexes of tokens, spread evenly over all."""
-        n = min(found.count, most)
-        slots = (found.first + i * found.count // n for i in range(n))
-        return [int(self._slots[slot]) + found.length for slot in slots]
+        slots, first, n, sought = self._slots, found.first, found.end - found.first, found.sought
+        if n <= most:
+            return [slot + sought for slot in slots[first : found.end].tolist()]
+        return [int(slots[first + i * n // most]) + sought for i in range(most)]
 
     def read(self, start: int, k: int) -> tuple[int, ...]:
         """k tokens from `start` on: stored ids, `SEPARATOR` where a document ended, and behind it
         nothing to rely on."""
+        found: tuple[int, ...]
+        if start + k <= self._n:
+            found = _numbers(k).unpack_from(self._map, HEADER + WIDTH * start)
+            return found
         start = min(start, self._n)
-        n = min(k, self._n - start)
-        found: tuple[int, ...] = _numbers(n).unpack_from(self._map, HEADER + _WIDTH * start)
-        return found if n == k else (*found, *(SEPARATOR,) * (k - n))
+        found = _numbers(self._n - start).unpack_from(self._map, HEADER + WIDTH * start)
+        return *found, *(SEPARATOR,) * (k - len(found))
 
     @property
     def tokens(self) -> Stored:
@@ -256,9 +283,16 @@ def _numbers(n: int) -> struct.Struct:
     return struct.Struct(f">{n}I")
 
 
+def _key(pattern: bytes) -> int:
+    """The signpost of what begins with `pattern`, of three tokens and more."""
+    first, second, third = _THREE.unpack_from(pattern)
+    key: int = first << (2 * BITS) | second << BITS | third
+    return key
+
+
 def _last(context: bytes, length: int) -> bytes:
     """The last `length` tokens."""
-    return context[len(context) - _WIDTH * length :]
+    return context[len(context) - WIDTH * length :]
 
 
 def _unreadable(path: Path, error: OSError) -> IndexFault:
@@ -279,7 +313,7 @@ def _checked(path: Path, head: bytes, size_bytes: int, fingerprint: bytes) -> in
         raise IndexFault(f"{path.name} has version {version} of the format, not {_VERSION}")
     if own != fingerprint:
         raise IndexFault(f"{path.name} was built for another vocabulary")
-    needed = HEADER + 2 * _WIDTH * n + _KEY * -(-n // _STRIDE)
+    needed = HEADER + 2 * WIDTH * n + _KEY * -(-n // _STRIDE)
     if size_bytes != needed:
         raise IndexFault(
             f"{path.name} has {size_bytes:,} bytes, but must have {needed:,}",

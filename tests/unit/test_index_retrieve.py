@@ -93,6 +93,34 @@ def test_search_goes_on_as_if_it_were_the_first(retriever: Make) -> None:
     assert read == [_read(retriever(documents), whole[:n]) for n in ends]
 
 
+def test_another_context_of_that_length_is_searched_for_anew(retriever: Make) -> None:
+    documents = [[1, 2, 3, 4, 5, 6, 7, 8]]
+    made = retriever(documents)
+
+    matches = [
+        made.retrieve(context(*tokens)).match
+        for tokens in ([9, 9, 9, 9], [2, 3, 4, 5, 6], [9, 9, 4, 5, 6], [2, 3, 4, 5, 6, 7])
+    ]
+
+    assert matches == [0, 5, 3, 6]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_conversation_is_answered_at_each_token_as_if_it_were_the_first(
+    retriever: Make, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    documents = [rng.integers(0, 4, 300).tolist() for _ in range(3)]
+    parts = [[*documents[i % 3][20 * i : 20 * i + 15], *rng.integers(0, 4, 6)] for i in range(8)]
+    whole = np.array([token for part in parts for token in part], np.int32)
+    going_on, anew = retriever(documents), retriever(documents)
+
+    for n in range(1, len(whole) + 1, int(rng.integers(1, 4))):
+        anew.restart()
+
+        assert _read(going_on, whole[:n]) == _read(anew, whole[:n])
+
+
 def _read(retriever: Retriever, context: Tokens) -> tuple[int, list[Said]]:
     found = retriever.retrieve(context)
     return found.match, list(found)

@@ -56,28 +56,52 @@ def test_suffix_array_of_one_repeated_token_ends() -> None:
 
 
 @settings(max_examples=150)
-@given(st.lists(TOKENS, max_size=4), TOKENS, st.integers(1, 4), st.integers(0, 9))
+@given(st.lists(TOKENS, max_size=4), TOKENS, st.integers(1, 4), st.none() | st.integers(0, 9))
 def test_longest_match_is_that_of_a_search_by_hand(
     tmp_path_factory: pytest.TempPathFactory,
     documents: list[list[int]],
     context: list[int],
     least: int,
-    likely: int,
+    slack: int | None,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "by-hand.shard"
     lengths = range(least, len(context) + 1)
     known = [n for n in lengths if occurrences(documents, context[len(context) - n :])]
 
     with written(path, *documents) as opened:
-        found = opened.longest(as_bytes(context), least, likely)
+        bound = None if slack is None else max(known, default=least - 1) + slack
+        found = opened.longest(as_bytes(context), least, bound)
 
         assert found.length == max(known, default=0)
         if known:
             places = occurrences(documents, context[len(context) - found.length :])
-            assert found.count == len(places)
+            assert found.end - found.first == len(places)
             rows = [[*opened.read(start, 3)] for start in opened.ends(found, 1000)]
             read = sorted(_until_separator(row) for row in rows)
             assert read == sorted(place[:3] for place in places)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_places_among_thousands_are_those_of_a_search_by_hand(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    documents = [rng.choice(4, 1500, p=(0.7, 0.1, 0.1, 0.1)).tolist() for _ in range(2)]
+
+    with written(tmp_path / "a.shard", *documents) as opened:
+        for _ in range(60):
+            at, n = int(rng.integers(0, 1400)), int(rng.integers(3, 24))
+            context = [*rng.integers(0, 4, 4).tolist(), *documents[0][at : at + n]]
+
+            found = opened.longest(as_bytes(context), 3)
+
+            places = occurrences(documents, context[len(context) - found.length :])
+            assert not occurrences(documents, context[len(context) - found.length - 1 :]) or (
+                found.length == len(context)
+            )
+            assert n <= found.length
+            assert found.end - found.first == len(places)
+            rows = [[*opened.read(start, 1)] for start in opened.ends(found, 5000)]
+            read = sorted(_until_separator(row) for row in rows)
+            assert read == sorted(place[:1] for place in places)
 
 
 def _until_separator(row: list[int]) -> list[int]:
