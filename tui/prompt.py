@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from edgespec.chat.commands import Entry
 
 NEWLINE_KEYS = keys_of("break_line")
-MAX_WRAPPED = 20_000
-"""A longer line is scrolled, not wrapped."""
+MAX_WRAPPED, MAX_WRAPPED_LINES = 20_000, 2_000
+"""A longer line is scrolled, not wrapped, and so are all where there are more of them."""
 
 
 class Prompt(TextArea):
@@ -52,23 +52,20 @@ class Prompt(TextArea):
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
-        self._wrap(text.split("\n"))
+        can_wrap = _can_wrap(text.split("\n"))
+        self.soft_wrap = self.soft_wrap and can_wrap  # of what is there, and of what comes
         self.text = text
+        self.soft_wrap = can_wrap
         self.move_cursor(self.document.end)
 
     def on_paste(self, event: Paste) -> None:
         """Before the text area takes it: to wrap a megabyte in one line takes seconds."""
-        if self.soft_wrap:
-            self._wrap(event.text.splitlines())
+        self.soft_wrap = self.soft_wrap and _can_wrap(event.text.splitlines())
 
     def on_text_area_changed(self) -> None:
         """Wrap again once the long line is gone; find what commands it may become."""
         self.completion.follow(self.text)
-        if not self.soft_wrap:
-            self._wrap(self.document.lines)
-
-    def _wrap(self, lines: Sequence[str]) -> None:
-        self.soft_wrap = all(len(line) <= MAX_WRAPPED for line in lines)
+        self.soft_wrap = self.soft_wrap or _can_wrap(self.document.lines)
 
     def remember(self, text: str) -> None:
         """Keep a sent message for the up key."""
@@ -159,3 +156,7 @@ class Prompt(TextArea):
 
     def _recall(self) -> None:
         self.put(self._history[-self._back] if self._back else self._unsent)
+
+
+def _can_wrap(lines: Sequence[str]) -> bool:
+    return len(lines) <= MAX_WRAPPED_LINES and all(len(line) <= MAX_WRAPPED for line in lines)

@@ -25,6 +25,7 @@ from edgespec.text.clean import clean
 from . import lines
 from .blocks import MUTED, Text
 from .document import Document
+from .folded import folded
 from .glyphs import Glyphs
 from .kept import Kept, are_same, drawn
 from .keys import bindings
@@ -55,7 +56,8 @@ class TurnView(Kept, Widget, can_focus=True):
         self.tokens: list[TokenText] = []
         """Of the answer, without the reasoning."""
         label = f"you {glyphs.prompt} "
-        self._user = Text(Content.assemble((label, "bold $text-accent"), clean(turn.prompt)))
+        said = folded(clean(turn.prompt), glyphs)
+        self._user = Text(Content.assemble((label, "bold $text-accent"), said))
         self._reasoning = (-1, Text(""))
         self.document = Document(glyphs)
         self._token_lines = TokenLines()
