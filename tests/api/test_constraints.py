@@ -170,14 +170,19 @@ def test_penalised_answer_is_plain_decodings(
 
 @pytest.mark.parametrize(
     "more",
-    [{"top_k": 1}, {"top_k": 40}, {"top_p": 0.5}, {"min_p": 0.2}, {"typical_p": 0.5}, {"seed": 9}],
+    [
+        Sampling(top_k=1),
+        Sampling(top_k=40),
+        Sampling(top_p=0.5),
+        Sampling(min_p=0.2),
+        Sampling(typical_p=0.5),
+        Sampling(seed=9),
+    ],
 )
-def test_greedy_is_greedy_whatever_is_set_beside(
-    model: LoadedModel, more: dict[str, float]
-) -> None:
+def test_greedy_is_greedy_whatever_is_set_beside(model: LoadedModel, more: Sampling) -> None:
     expected = model.complete(PROMPT, Options(Sampling(), 30)).tokens
 
-    tokens = model.complete(PROMPT, Options(Sampling(**more), 30)).tokens  # type: ignore[arg-type]
+    tokens = model.complete(PROMPT, Options(more, 30)).tokens
 
     assert tokens == expected
 

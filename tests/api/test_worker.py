@@ -1,5 +1,6 @@
 import logging
 import threading
+from functools import partial
 
 import pytest
 
@@ -14,7 +15,7 @@ def test_jobs_run_one_after_the_other_in_order() -> None:
     worker = Worker("test")
     ran: list[int] = []
     for i in range(20):
-        worker.submit(lambda i=i: ran.append(i), nothing)  # type: ignore[misc]
+        worker.submit(partial(ran.append, i), nothing)
 
     worker.close()
 

@@ -40,10 +40,11 @@ def test_signal_keeps_the_partial_answer_and_tells_stats(
     with started("-m", gguf, "-p", "Hi", "--stats", **HOLD_AFTER_A_WORD) as process:
         assert process.stdin is not None
         assert process.stdout is not None
+        assert process.stderr is not None
         process.stdin.close()
         first = process.stdout.read(1)
         process.send_signal(number)
-        out, err = first + process.stdout.read(), process.stderr.read()  # type: ignore[union-attr]
+        out, err = first + process.stdout.read(), process.stderr.read()
 
         assert process.wait() == code
     assert out == b"one two three four\n"

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import gguf
@@ -124,7 +125,9 @@ def test_nothing_follows_an_end_of_generation_inside_a_draft(
 
 
 @pytest.fixture(scope="module")
-def moved_end(smollm2: Path, smol: LoadedModel, tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def moved_end(
+    smollm2: Path, smol: LoadedModel, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[LoadedModel, int]]:
     """SmolLM2 with another end of generation: a token from the middle of its own answer."""
     text = plain_tokens(smol, "copy")
     end = next(token for token in text[8:] if text.index(token) >= 8)

@@ -99,8 +99,8 @@ def fake(kind: str, text: Sequence[int]) -> Drafter:
     return made[kind]
 
 
-def plain(n: int, **options: object) -> list[int]:
-    return run(max_tokens=n, **options).tokens  # type: ignore[arg-type]
+def plain(n: int, sampling: Sampling = Sampling()) -> list[int]:
+    return run(max_tokens=n, sampling=sampling).tokens
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The loop's steps over fakes: counts add up, nothing is lost when it is cut short."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -160,11 +162,13 @@ def test_fault_of_the_target_ends_the_loop_and_leaves_the_session_usable() -> No
 class Interrupting(NumpyLM):
     """Gives up its sixth pass."""
 
-    def forward(self, tokens: Tokens, **options: object) -> Logits:  # type: ignore[override]
+    def forward(
+        self, tokens: Tokens, *, n_logits: int, branches: Sequence[Branch] = ()
+    ) -> FakeLogits:
         if self.n_calls == 5:
             self.n_calls += 1
             raise Interrupted
-        return super().forward(tokens, **options)  # type: ignore[arg-type]
+        return super().forward(tokens, n_logits=n_logits, branches=branches)
 
 
 def test_interrupt_passes_through_with_its_steps_told() -> None:

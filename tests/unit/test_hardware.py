@@ -2,13 +2,14 @@
 
 import pytest
 
+from edgespec.engine.devices import Device as Reported
 from edgespec.engine.threads import Cores
 from edgespec.errors import UsageError
 from edgespec.hardware.cpu import features_of, instructions_of, read_cpu
 from edgespec.hardware.gpu import read_devices, read_driver
 from edgespec.hardware.machines import CARDS, GIB, machine
 from edgespec.hardware.memory import linux_memory, read_memory
-from edgespec.hardware.types import Device, Unknown
+from edgespec.hardware.types import Unknown
 
 WHOLE = (64 * GIB, 48 * GIB)
 V2 = {
@@ -141,14 +142,14 @@ def test_instructions_say_why_they_are_unknown() -> None:
     assert "no library" in cpu.instructions.reason
 
 
-def device(name: str, kind: str, free: int, total: int) -> Device:
-    return Device(name, "a device", kind, free, total)  # type: ignore[arg-type]
+def device(name: str, kind: str, free: int, total: int) -> Reported:
+    return Reported(name, "a device", kind, free, total)
 
 
 def test_devices_are_read_with_what_they_share() -> None:
     reported = (device("CUDA0", "GPU", 3, 8), device("MTL0", "GPU", 5, 5), device("X", "NPU", 1, 1))
 
-    read = read_devices(lambda: reported)  # type: ignore[arg-type,return-value]
+    read = read_devices(lambda: reported)
 
     assert isinstance(read, tuple)
     assert [d.is_unified for d in read] == [False, True, False]
@@ -157,24 +158,24 @@ def test_devices_are_read_with_what_they_share() -> None:
 
 
 def test_device_without_memory_says_so() -> None:
-    read = read_devices(lambda: (device("Vulkan0", "GPU", 0, 0),))  # type: ignore[arg-type,return-value]
+    read = read_devices(lambda: (device("Vulkan0", "GPU", 0, 0),))
 
     assert isinstance(read, tuple)
     assert read[0].free_bytes == Unknown("its backend reports no memory")
 
 
 def test_free_memory_is_never_more_than_all() -> None:
-    read = read_devices(lambda: (device("A", "GPU", 9, 4),))  # type: ignore[arg-type,return-value]
+    read = read_devices(lambda: (device("A", "GPU", 9, 4),))
 
     assert isinstance(read, tuple)
     assert read[0].free_bytes == 4
 
 
 def test_devices_say_why_they_are_unknown() -> None:
-    def broken() -> tuple[Device, ...]:
+    def broken() -> tuple[Reported, ...]:
         raise OSError("no library")
 
-    read = read_devices(broken)  # type: ignore[arg-type]
+    read = read_devices(broken)
 
     assert read == Unknown("llama.cpp cannot be asked (no library)")
 

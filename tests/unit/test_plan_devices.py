@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgespec.engine.devices import Device as Reported
 from edgespec.errors import DoesNotFit, UsageError
 from edgespec.hardware.gpu import read_devices
 from edgespec.hardware.types import Unknown
@@ -59,9 +60,9 @@ def test_device_of_unknown_memory_gets_nothing() -> None:
 
 @pytest.mark.parametrize("free", [math.nan, math.inf, -1.0, 2.0**70])
 def test_absurd_memory_of_a_backend_is_unknown_and_plans_go_on(free: float) -> None:
-    odd = gpu("CUDA0", 0, free_bytes=free, total_bytes=free)
+    odd = Reported("CUDA0", "a card", "GPU", free, free)  # type: ignore[arg-type]
 
-    read = read_devices(lambda: (odd,))  # type: ignore[arg-type,return-value]
+    read = read_devices(lambda: (odd,))
 
     assert isinstance(read, tuple)
     assert isinstance(read[0].free_bytes, Unknown)

@@ -9,7 +9,7 @@ import pytest
 
 from edgespec.api.types import Options
 from edgespec.control import Fixed
-from edgespec.core import Branch, Draft, Sampler, Sampling, Tokens
+from edgespec.core import Branch, Draft, Drafter, Sampler, Sampling, Tokens
 from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
 from edgespec.events import Round
@@ -37,21 +37,21 @@ def still() -> float:
     return 0.0
 
 
-def walked(drafter: object, k: int = 3) -> Walk:
+def walked(drafter: Drafter, k: int = 3) -> Walk:
     sampler = RequestSampler(Sampling(), N_VOCAB)
     drafters = {"played": drafter}
-    return walk(Fixed("played", k), drafters, TEXT, 1, COSTS, sampler, HOST_S, clock=still)  # type: ignore[arg-type]
+    return walk(Fixed("played", k), drafters, TEXT, 1, COSTS, sampler, HOST_S, clock=still)
 
 
 def profile_of(
-    texts: list[Text], **drafters: object
+    texts: list[Text], **drafters: Drafter
 ) -> tuple[tuple[KindProfile, ...], KindProfile]:
     """A profile of drafters that all go as far as their arm says, at most 7."""
     return profiled(
         texts,
         list(drafters),
         lambda arm: Fixed(arm.drafter, arm.draft_len or 7),
-        drafters,  # type: ignore[arg-type]
+        drafters,
         COSTS,
         N_VOCAB,
         HOST_S,

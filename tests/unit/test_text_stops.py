@@ -1,3 +1,5 @@
+from typing import SupportsIndex
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +64,7 @@ def test_tail_start_reads_no_more_than_the_longest_needle() -> None:
     class Counted(str):
         n_read = 0
 
-        def __getitem__(self, key):  # type: ignore[no-untyped-def]
+        def __getitem__(self, key: SupportsIndex | slice) -> str:
             Counted.n_read += 1
             return str.__getitem__(self, key)
 
