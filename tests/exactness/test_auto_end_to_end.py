@@ -48,7 +48,7 @@ def tokens_of(steps: list[Step]) -> list[int]:
 
 @pytest.mark.parametrize("temperature", [0, 0.7, 1])
 def test_text_is_plain_decodings_whatever_is_chosen(temperature: float) -> None:
-    params = Sampling(temperature, seed=5)
+    params = Sampling(temperature, seed=1)
     costs = CHEAP.live(is_live=False)
     drafters = all_drafters(costs)
     free = [drafter for drafter in drafters.values() if isinstance(drafter, Free)]
