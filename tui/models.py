@@ -220,12 +220,15 @@ class ModelsScreen(Dialog[ModelChange]):
             if name and missing(rows, name):
                 self._models.start(self._models.catalogue.models[name])
                 return
-        self.dismiss(wanted)
+        if self.is_active:  # else Textual would take the page above away; it is looked at again
+            self._wanted = None
+            self.dismiss(wanted)
 
     def _follow_fetch(self) -> None:
         fetch = self._models.fetch
         shown = self.query_one("#fetch", Static)
         if fetch is None:
+            self._advance()
             return
         if not fetch.is_done:
             line = lines.fetching(fetch.spec.id, fetch.progress, self._glyphs)

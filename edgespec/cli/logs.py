@@ -68,15 +68,30 @@ def log_to_stderr(level: str, screen: Screen) -> None:
 
 
 def log_to_file(path: Path) -> None:
-    """Send what -v and --debug would show to a file: the terminal belongs to the TUI now."""
+    """Send what -v and --debug would show to a file: the terminal belongs to the TUI now.
+
+    Without them the file gets faults only, and is made when there is the first one.
+    """
     logger = logging.getLogger("edgespec")
     _drop(logger, _Notes)
+    handler = _LogFile(path, encoding="utf-8", delay=True)
     if not _drop(logger, _Records):
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handler = logging.FileHandler(path, encoding="utf-8")
+        handler.setLevel(logging.ERROR)
+        handler.addFilter(lambda record: not _is_native(record))
     handler.setFormatter(logging.Formatter(_FORMAT))
     logger.addHandler(handler)
+
+
+class _LogFile(logging.FileHandler):
+    """Nobody fails, and nothing is written onto the screen, because there is no room for a log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):
+            Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Of a write that failed."""
 
 
 def _is_native(record: logging.LogRecord) -> bool:

@@ -70,4 +70,28 @@ def test_records_go_to_the_file_while_the_screen_is_taken(
 def test_no_file_is_made_without_v(tmp_path: Path) -> None:
     log_to_file(tmp_path / "edgespec.log")
 
+    OWN.warning("not worth a file")
+    NATIVE.error("its own sentence says so")
+
     assert not (tmp_path / "edgespec.log").exists()
+
+
+def test_fault_is_in_the_file_without_v(tmp_path: Path) -> None:
+    log_to_file(tmp_path / "state" / "edgespec.log")
+
+    OWN.error("the screen failed")
+
+    assert "ERROR edgespec.store: the screen failed\n" in (
+        tmp_path / "state" / "edgespec.log"
+    ).read_text(encoding="utf-8")
+
+
+def test_folder_that_takes_no_log_stops_nobody(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    log_to_file(tmp_path / "file" / "edgespec.log")
+
+    OWN.error("the screen failed")
+
+    assert capsys.readouterr().err == ""

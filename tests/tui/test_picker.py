@@ -124,6 +124,43 @@ def test_first_run_offers_models_that_fit_fetches_one_and_talks_to_it(
     assert_golden("models-80x24", shown[0])
 
 
+def test_fetched_model_waits_for_the_page_that_lies_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end, shelf = threading.Event(), FakeShelf()
+
+    class HeldPull(FakePull):
+        def __call__(self, spec: ModelSpec, tell: Callable[[PullProgress], None]) -> object:
+            may_end.wait(30.0)
+            return super().__call__(spec, tell)
+
+    pull = HeldPull()
+    monkeypatch.setattr(
+        "edgespec.tui.models.missing",
+        lambda rows, name: name == "other" and name not in pull.pulled,
+    )
+
+    async def scenario() -> None:
+        chat = ChatController(shelf=shelf)
+        stock = models(pull, must_choose=True)
+        async with staged(chat=chat, models=stock) as stage:
+            await stage.until_shown("There is no model on this machine yet")
+            await choose(stage)
+            await stage.until(lambda: stock.is_fetching and len(stage.app.screen_stack) == 2)
+            await stage.pilot.press("p")
+            await stage.until(lambda: isinstance(stage.app.screen, PlanScreen))
+            may_end.set()
+            await stage.until(lambda: pull.pulled == ["other"] and not stock.is_fetching)
+            await stage.pilot.pause(0.5)  # the picker looks again and again
+            assert isinstance(stage.app.screen, PlanScreen)
+            assert shelf.taken == []
+
+            await stage.pilot.press("escape")
+
+            await stage.until(lambda: shelf.taken != [])
+            await stage.until(lambda: len(stage.app.screen_stack) == 1)
+
+    played(scenario)
+
+
 def test_choice_of_a_model_leaves_the_sampling_to_the_shelf() -> None:
     advised = replace(CATALOGUE.models["good"], sampling=SamplingAdvice(temperature=0.6))
     stock = Models(Catalogue({"good": advised}, {}))
