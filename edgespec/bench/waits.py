@@ -16,6 +16,7 @@ from edgespec.bench.rivals import (
     named,
     noise_of,
     rivals_of,
+    turns_apart,
 )
 from edgespec.bench.score import Score
 
@@ -78,7 +79,10 @@ def shorter_waits(result: Result, engine: str) -> Iterator[str]:
         elif leads.n_within:
             rest.append(f"{figure.told} in {leads.n_within} of {leads.n} cells")
     if rest:
-        yield f"within the noise: {engine} has a {', a '.join(rest)}"
+        known = (
+            "within the noise" if turns_apart(result) else "of no turn repeated, so noise or not"
+        )
+        yield f"{known}: {engine} has a {', a '.join(rest)}"
 
 
 def _leads(result: Result, engine: str, figure: _Figure) -> _Leads:
@@ -97,7 +101,7 @@ def _leads(result: Result, engine: str, figure: _Figure) -> _Leads:
 
 
 def _is_noise(result: Result, lead: _Lead, figure: _Figure) -> bool:
-    if lead.ours / lead.theirs <= noise_of(result):
+    if lead.ours / lead.theirs <= noise_of(result) or not turns_apart(result):
         return True
     known = lead.cell.cell.readings_s
     ours, theirs = (known.get(name, ()) for name in (OURS, lead.peer.arm))

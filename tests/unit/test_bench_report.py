@@ -245,6 +245,17 @@ def test_waits_of_an_arm_with_a_single_turn_are_not_held_against_edgespecs() -> 
     assert not [line for line in shown if line.startswith(("lower", "shorter", "sooner"))]
 
 
+def test_lead_is_not_called_real_where_nothing_was_repeated() -> None:
+    found = with_peer(0.01)
+    cells = tuple(replace(cell, turns=cell.turns[:1]) for cell in found.cells)
+
+    shown = list(lines(replace(found, cells=cells)))
+
+    assert not [line for line in shown if line.startswith(("ahead of", "lower", "shorter"))]
+    assert [line for line in shown if line.startswith("ahead in a single turn: other on a")]
+    assert [line for line in shown if line.startswith("of no turn repeated, so noise or not:")]
+
+
 def test_report_names_no_peer_that_is_behind() -> None:
     assert not [line for line in lines(with_peer(0.03)) if line.startswith("ahead")]
 
