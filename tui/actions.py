@@ -279,9 +279,12 @@ class ChatActions(Screen[None]):
         """Look for a saved chat and go on with it."""
         from .chats import ChatsScreen
 
-        if await self.app.push_screen_wait(ChatsScreen(self.chat, self.glyphs)):
-            await self.show_turns()
-            self.prompt.focus()
+        found_id = await self.app.push_screen_wait(ChatsScreen(self.chat, self.glyphs))
+        await self.show_turns()
+        found = next((turn for turn in self.chat.turns if turn.id == found_id), None)
+        if found is not None:
+            await self.log_view.reach(found)
+        self._select(found)
 
     @work(exclusive=True, group="screen")
     async def action_params(self) -> None:

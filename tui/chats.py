@@ -28,8 +28,8 @@ TITLE_SHARE = 0.4
 MAX_ROWS = 200
 
 
-class ChatsScreen(Dialog[bool]):
-    """Type to search; Enter opens what is chosen."""
+class ChatsScreen(Dialog[str]):
+    """Type to search; Enter opens what is chosen. Ends with the id of a turn that was found."""
 
     TITLE = "Chats"
     HINT = "Enter opens, ^D deletes, ^U undoes, ^E exports, Esc"
@@ -146,7 +146,7 @@ class ChatsScreen(Dialog[bool]):
         except EdgespecError as error:
             self._say(clean(f"error: {error.message}\n{error.hint}"))
             return
-        self.dismiss(True)
+        self.dismiss(found.turn_id if isinstance(found, Hit) else "")
 
     def action_move(self, by: int) -> None:
         """Move the choice without leaving the field."""
@@ -182,7 +182,7 @@ class ChatsScreen(Dialog[bool]):
 
     def action_close(self) -> None:
         """Back; what is shown may have been deleted."""
-        self.dismiss(True)
+        self.dismiss("")
 
 
 def _when(updated_s: float) -> str:

@@ -1,5 +1,6 @@
 """The scrolling conversation: turns and notices; follows the end until a person scrolls up."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -114,6 +115,12 @@ class ChatLog(Kept, VerticalScroll):
         super().watch_scroll_y(old_value, new_value)
         if new_value < 1 and old_value > new_value and self._earlier:
             self.run_worker(self.bring_back(), exclusive=True)
+
+    async def reach(self, turn: "Turn") -> None:
+        """Bring earlier turns back until this one has a view."""
+        while turn in self._earlier:
+            await self.bring_back()
+            await asyncio.sleep(0)  # scrolling may be bringing them back already
 
     async def bring_back(self) -> None:
         """Show some of the earlier turns, without moving what is on screen."""

@@ -46,6 +46,27 @@ def test_chats_are_found_by_a_word_and_continued(tmp_path: Path) -> None:
     played(scenario)
 
 
+def test_found_turn_is_where_the_chat_is_opened(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        chat = saved_chat(tmp_path)
+        chat.attach(ScriptedLM(["Zebras have stripes.", "Cats purr.\n\n" * 30]))
+        async with staged(chat=chat) as stage:
+            for message in ("Tell me about zebras", *["And cats?"] * 25):
+                await stage.say(message)
+                await stage.until_ended()
+            await stage.pilot.press("ctrl+n", "f3")
+            await stage.until(lambda: bool(stage.app.screen.query("#words")))
+            stage.app.screen.query_one("#words", Input).value = "stripes"
+            await stage.until_shown("the answer: Zebras have stripes.")
+            await stage.pilot.press("enter")
+            await stage.until(lambda: len(stage.views) == 26)
+            await stage.until_shown("you ▸ Tell me about zebras")
+
+            assert stage.app.focused is stage.views[0]
+
+    played(scenario)
+
+
 def test_chat_that_is_deleted_comes_back(tmp_path: Path) -> None:
     async def scenario() -> None:
         chat = saved_chat(tmp_path)
