@@ -35,7 +35,8 @@ def _bought(told: Explanation, times: str) -> Iterator[str]:
     length = "chosen at each step" if told.draft_len is None else f"{told.draft_len} tokens"
     yield f"drafter {told.drafter}, draft length {length}"
     yield f"{told.tokens} tokens in {told.steps} steps, {told.took_s:.2f} s"
-    if told.plain_s and told.speedup:
+    # Without drafts the two speeds are the same thing at different moments: noise, no result.
+    if told.plain_s and told.speedup and any(arm.drafted for arm in told.arms):
         yield f"plainly about {told.plain_s:.2f} s: {told.speedup:.2f}{times}"
     if (one := told.cascade) is not None:
         yield f"the draft model's {one.drafted} tokens took {one.passes} passes, {one.rows} rows"

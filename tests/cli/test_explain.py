@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -51,6 +52,15 @@ def test_explanation_goes_to_stderr_in_sum_and_step_by_step(gguf: str) -> None:
     assert "model      0 steps, 0 tokens; the draft model is left out" in result.stderr
     assert "at most 2% over plain and 0.16 s; it is 0.10 s ahead" in result.stderr
     assert "    5.2   6   100.0  gain, match 4-11, seen once" in result.stderr
+
+
+def test_nothing_is_said_to_be_bought_where_nothing_was_drafted(gguf: str) -> None:
+    told = replace(TOLD, arms=TOLD.arms[:1])
+
+    result = run("-m", gguf, "-p", "2+2?", "--explain", told=told)
+
+    assert "10 tokens in 5 steps" in result.stderr
+    assert "plainly about" not in result.stderr
 
 
 def test_explanation_is_part_of_the_json(gguf: str) -> None:
