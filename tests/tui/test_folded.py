@@ -62,7 +62,7 @@ def test_many_lines_are_never_wrapped_in_the_prompt() -> None:
                 wrapped.append(document.document.line_count if width else 0)
                 real(width, tab_width)
 
-            document.wrap = counted  # type: ignore[method-assign]
+            document.wrap = counted
             stage.prompt.put(MEGABYTE)
             await stage.pilot.pause(0.1)
             stage.prompt.put("")

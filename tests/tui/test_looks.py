@@ -80,7 +80,9 @@ def test_no_cursor_blinks(tmp_path: Path) -> None:
 def style_of(stage: Stage, words: str) -> Style:
     """How a text is drawn."""
     strips = stage.app.screen._compositor.render_strips()
-    found = [s.style for strip in strips for s in strip if words in s.text and s.style is not None]
+    found: list[Style] = [
+        s.style for strip in strips for s in strip if words in s.text and s.style is not None
+    ]
     assert found, stage.text()
     return found[0]
 
