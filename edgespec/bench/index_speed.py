@@ -18,6 +18,7 @@ from edgespec.index.suffix_array import DEPTH, SEPARATOR, Stored
 
 _FINGERPRINT = bytes(32)
 _N_QUERIES = 2000
+_ROUNDS = 8
 _READ = 8
 """Tokens of each answer that are read: as many as a controller mostly looks at."""
 _VOCABULARY = 150_000
@@ -86,22 +87,27 @@ def made_up(n: int) -> Stored:
 
 
 def _seconds(found: Retriever, contexts: list[Tokens]) -> float:
-    """Of one query, warm: the pages were touched in a first round."""
-    for _ in range(2):
+    """Of one query, warm: in the best of the rounds, since other work empties the caches."""
+
+    def round_s() -> float:
         began_s = process_time()
         for context in contexts:
             found.restart()
             found.retrieve(context).tokens(_READ)
-        took_s = process_time() - began_s
-    return took_s / len(contexts)
+        return process_time() - began_s
+
+    return min(round_s() for _ in range(_ROUNDS)) / len(contexts)
 
 
 def _seconds_of_next(found: Retriever, contexts: list[Tokens]) -> float:
-    took_s = 0.0
-    for context in contexts:
-        found.restart()
-        found.retrieve(context[:DEPTH])
-        began_s = process_time()
-        found.retrieve(context).tokens(_READ)
-        took_s += process_time() - began_s
-    return took_s / len(contexts)
+    def round_s() -> float:
+        took_s = 0.0
+        for context in contexts:
+            found.restart()
+            found.retrieve(context[:DEPTH])
+            began_s = process_time()
+            found.retrieve(context).tokens(_READ)
+            took_s += process_time() - began_s
+        return took_s
+
+    return min(round_s() for _ in range(_ROUNDS)) / len(contexts)
