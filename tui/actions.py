@@ -161,9 +161,12 @@ class ChatActions(Screen[None]):
         self.refresh_chrome()
 
     def give_back(self, text: str) -> None:
-        """Put a text back into the prompt, never over what is being written."""
+        """Put a text back into the prompt; never over what is being written: then Up has it."""
         if not self.prompt.text:
             self.prompt.put(text)
+        elif text and text != self.prompt.text:
+            self.prompt.remember(text)
+            self.notify("the message came back: Up brings it", timeout=UNDO_S)
 
     # Switches
 

@@ -222,6 +222,23 @@ def test_third_message_stays_in_the_prompt() -> None:
     played(scenario)
 
 
+def test_message_that_is_taken_back_is_told_and_kept_beside_a_text() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM([COUNTING])) as stage:
+            await stage.say("count")
+            await stage.until_shown("one two three four")
+            await stage.say("second")
+            stage.prompt.put("third")
+            await stage.pilot.press("escape")
+            await stage.until_shown("Up brings it")
+            before = stage.prompt.text
+            await stage.pilot.press("up")
+
+            assert (before, stage.prompt.text) == ("third", "second")
+
+    played(scenario)
+
+
 def test_ctrl_c_stops_then_clears_then_quits_with_130() -> None:
     async def scenario() -> None:
         async with staged(ScriptedLM([COUNTING])) as stage:
