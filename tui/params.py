@@ -17,6 +17,7 @@ from edgespec.text.clean import clean
 
 from .dialog import Dialog, words
 from .keys import bindings
+from .prompt import Written
 
 
 class Row(Horizontal):
@@ -58,7 +59,7 @@ class ParamsScreen(Dialog[str]):
     def parts(self) -> Iterable[Widget]:
         """System prompt, then a row for each setting."""
         yield words("System prompt (empty: none)", classes="lead")
-        system = TextArea(self._chat.conversation.system or "", id="system")
+        system = Written(self._chat.conversation.system or "", id="system")
         system.cursor_blink = False
         yield system
         rows = (Row(name, self._before.get(name, "")) for name in SETTINGS)

@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from unicodedata import category
 
+from rich.text import Text
 from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import TextArea
+
+from edgespec.text.clean import masked
 
 from .completion import Completion
 from .keys import keys_of
@@ -19,7 +22,18 @@ MAX_WRAPPED, MAX_WRAPPED_LINES = 20_000, 2_000
 """A longer line is scrolled, not wrapped, and so are all where there are more of them."""
 
 
-class Prompt(TextArea):
+class Written(TextArea):
+    """Text that is edited, whatever it holds."""
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn: what a terminal would take for a command is a sign instead.
+
+        The text itself stays as it is, to be sent as it was pasted.
+        """
+        return Text(masked(self.document.get_line(line_index)), end="", no_wrap=True)
+
+
+class Prompt(Written):
     """Enter sends; Ctrl+J, Alt+Enter and Shift+Enter break the line."""
 
     class Submitted(Message):

@@ -17,6 +17,18 @@ def clean(text: str) -> str:
     return _SURROGATE.sub("\ufffd", _FORBIDDEN.sub("", _SEPARATOR.sub("\n", text)))
 
 
+def masked(line: str) -> str:
+    """A line as a terminal may see it, with a sign in place of each character that it may not.
+
+    For text that is edited: every character keeps its place.
+    """
+    return _SURROGATE.sub("\ufffd", _FORBIDDEN.sub("\ufffd", _SEPARATOR.sub(_marks, line)))
+
+
+def _marks(found: re.Match[str]) -> str:
+    return "\ufffd" * len(found[0])
+
+
 class CleanStream:
     """`clean` over pieces: what `feed` returns, joined, is `clean` of the whole text."""
 
