@@ -83,7 +83,8 @@ class EdgespecApp(App[int]):
         self._is_ascii = is_ascii
         add_themes(self)
         self.theme = first_theme(os.environ, self.available_themes)
-        self.refresh_css()  # TEXTUAL_THEME may name one of ours, which was not known yet
+        if "TEXTUAL_THEME" in os.environ:
+            self.refresh_css()  # it may name one of ours, which was not known yet
 
     def get_default_screen(self) -> Screen[None]:
         """The chat: an empty screen below it would be laid out and painted first."""

@@ -81,7 +81,7 @@ class ChatScreen(Kept, ChatActions):
         self._figures_s = 0.0
         self._state = ""
         self._told_error: EdgespecError | None = None
-        self._is_held = self._is_open = False
+        self._is_held = self._is_open = self._is_styled = False
         self.when_shown: Callable[[], Awaitable[None]] = self.open
         """Called once, after the first frame."""
         self.flush_costs_s: list[float] = []
@@ -146,6 +146,12 @@ class ChatScreen(Kept, ChatActions):
             self.action_models()
         self.wake()
         self.run_worker(asyncio.to_thread(_import_the_rest), group="start", exit_on_error=False)
+
+    def update_node_styles(self, animate: bool = True) -> None:
+        """Not for the first frame: each part has had its styles since it was mounted."""
+        if self._is_styled:
+            super().update_node_styles(animate)
+        self._is_styled = True
 
     def on_unmount(self) -> None:
         """What is not sent now comes back at the next start."""

@@ -4,14 +4,18 @@ import gc
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import pytest
 from edgespec.tui.app import EdgespecApp
 from edgespec.tui.start import hurried, settle
 from textual._context import active_app
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.events import Key, Paste
 from textual.widget import Widget
 
@@ -244,6 +248,37 @@ def test_first_model_is_loaded_once_the_prompt_is_shown() -> None:
     played(test)
 
     assert Watched.widths == [76]
+
+
+def test_parts_get_their_styles_once_before_the_first_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_styled: Counter[str | None] = Counter()
+    real = Stylesheet.apply
+
+    def counted(self: Stylesheet, node: DOMNode, **how: Any) -> None:
+        n_styled[node.id] += 1
+        real(self, node, **how)
+
+    monkeypatch.setattr(Stylesheet, "apply", counted)
+    late = Late(ScriptedLM())
+    seen: Counter[str | None] = Counter()
+
+    def open_chat() -> tuple[ChatController, OpenModel | None]:
+        seen.update(n_styled)
+        return late()
+
+    async def test() -> None:
+        late.app = EdgespecApp(open_chat=open_chat)
+        async with opened(late):
+            pass
+
+    played(test)
+
+    assert {seen[part] for part in ("all", "header", "body", "log", "panel", "strip", "keys")} == {
+        1
+    }
+    assert seen["prompt"] == 2  # and once when it took the focus
 
 
 def test_chat_is_the_only_screen_that_is_laid_out() -> None:
