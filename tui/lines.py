@@ -218,7 +218,9 @@ def prefill(reading: Reading | None, glyphs: Glyphs, what: str = "reading prompt
     return Content(words)
 
 
-def fetching(name: str, progress: "PullProgress | None", glyphs: Glyphs) -> Content:
+def fetching(
+    name: str, progress: "PullProgress | None", glyphs: Glyphs, resumed_bytes: int = 0
+) -> Content:
     """`fetching qwen3-14b ▓▓▓░░░░░ 34% · 3.10 of 9.00 GB · 41 MB/s · 2:24 left · from …`."""
     if progress is None:
         return Content(f"{clean(name)}: looking for it{glyphs.ellipsis}")
@@ -238,6 +240,8 @@ def fetching(name: str, progress: "PullProgress | None", glyphs: Glyphs) -> Cont
         parts.append(f"{gigabytes(int(progress.bytes_per_s))}/s")
     if progress.left_s is not None and progress.phase == "download":
         parts.append(f"{int(progress.left_s // 60)}:{int(progress.left_s % 60):02} left")
+    if resumed_bytes:
+        parts.append(f"resumed at {gigabytes(resumed_bytes)}")
     if progress.note:
         parts.append(clean(progress.note))
     if progress.source:

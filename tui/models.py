@@ -231,7 +231,8 @@ class ModelsScreen(Dialog[ModelChange]):
             self._advance()
             return
         if not fetch.is_done:
-            line = lines.fetching(fetch.spec.id, fetch.progress, self._glyphs)
+            resumed = fetch.resumed_bytes
+            line = lines.fetching(fetch.spec.id, fetch.progress, self._glyphs, resumed)
             left = f" {self._glyphs.dot} {gigabytes(self._models.free_disk_bytes)} of disk left"
             shown.update(Content.assemble(line, left))
             return

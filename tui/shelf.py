@@ -58,6 +58,18 @@ class Fetch:
     error: EdgespecError | None = None
     is_done: bool = False
     is_cancelled: bool = False
+    resumed_bytes: int = 0
+    """What an earlier pull had left."""
+
+    def hear(self, progress: "PullProgress") -> None:
+        """The first bytes that are told before any rate is known were there before."""
+        before, done = self.progress, progress.done_bytes
+        had_none = before is None or before.phase != "download" or not before.done_bytes
+        if progress.phase == "download" and had_none and progress.bytes_per_s is None:
+            self.resumed_bytes = done
+        elif done < self.resumed_bytes:
+            self.resumed_bytes = 0  # it did not fit, and all of it is fetched again
+        self.progress = progress
 
 
 class Models:
@@ -231,7 +243,7 @@ class Models:
 
     def _run(self, fetch: Fetch) -> None:
         def tell(progress: "PullProgress") -> None:
-            fetch.progress = progress
+            fetch.hear(progress)
             if fetch.is_cancelled:
                 raise _Cancelled
 

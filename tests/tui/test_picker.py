@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from edgespec.tui.glyphs import UNICODE
+from edgespec.tui.lines import fetching
 from edgespec.tui.plan import PlanScreen
-from edgespec.tui.shelf import Models, free_bytes_at
+from edgespec.tui.shelf import Fetch, Models, free_bytes_at
 from textual.widgets import DataTable
 
 from edgespec.api.speeds import Speed
@@ -218,12 +220,24 @@ def test_download_shows_bytes_rate_and_rest() -> None:
     while not fetch.is_done:
         time.sleep(0.001)
 
-    from edgespec.tui.glyphs import UNICODE
-    from edgespec.tui.lines import fetching
-
     words = fetching("good", fetch.progress, UNICODE).plain
     assert words.startswith("fetching good ▓▓▓▓░░░░░░░░░░░░ 25% · 500 MB of 2.00 GB · 50 MB/s")
     assert "0:30 left · from the hub" in words
+
+
+def test_download_that_goes_on_says_from_where() -> None:
+    fetch = Fetch(CATALOGUE.models["good"])
+    states = [(0, None), (500, None), (700, 50.0), (700, None), (800, 50.0)]  # a stall before 800
+    resumed = []
+
+    for done_bytes, rate in [*states, (0, None), (10, 50.0)]:
+        fetch.hear(PullProgress("good.gguf", "download", "the hub", done_bytes, 2000, rate))
+        resumed.append(fetch.resumed_bytes)
+
+    assert resumed == [0, 500, 500, 500, 500, 0, 0]
+    words = fetching("good", fetch.progress, UNICODE, 500).plain
+    assert "10 bytes of 2 kB · 50 bytes/s" in words
+    assert "resumed at 500 bytes" in words
 
 
 def test_first_model_is_taken_when_its_download_ends_behind_the_chat(
