@@ -80,7 +80,10 @@ class ModelsScreen(Dialog[ModelChange]):
         self._width = self.app.size.width
         self._lay_out()
         if self._rows:
-            self._show_drafts(self._models.drafts(self._rows[0]))
+            names = [row.name for row in self._rows]
+            at = names.index(self._loaded[0]) if self._loaded[0] in names else 0
+            self._table(TARGETS).move_cursor(row=at)
+            self._show_drafts(self._models.drafts(self._rows[at]))
         self._table(TARGETS).focus()
         self.set_interval(REFRESH_S, self._follow_fetch)
         self._follow_fetch()
@@ -117,7 +120,10 @@ class ModelsScreen(Dialog[ModelChange]):
     def _cells(self, row: Row) -> list[Cell]:
         glyphs = self._glyphs
         mark = glyphs.mark if row.name == self._loaded[0] else " "
-        verdict = f"{glyphs.accepted if row.fits else glyphs.rejected} {row.verdict}"
+        told = row.verdict
+        if self._width < lines.NARROW:
+            told = told.partition(",")[0]  # how much is free stands above
+        verdict = f"{glyphs.accepted if row.fits else glyphs.rejected} {told}"
         size = gigabytes(row.size_bytes) if row.size_bytes else "?"
         style = "" if row.fits else "dim"
         here = "yes" if row.is_here else "-"

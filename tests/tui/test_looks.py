@@ -1,16 +1,19 @@
 """What every screen keeps to: signs a terminal can show, a focus that is seen, nothing blinking."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from edgespec.tui.models import ModelsScreen
+from edgespec.tui.shelf import Models
 from rich.style import Style
 from textual.widgets import Input, TextArea
 
 from edgespec.chat.controller import ChatController
 from edgespec.history.keeper import Keeper
 from edgespec.history.library import Library
-from tests.scripted import ScriptedLM
+from tests.scripted import DESCRIPTION, ScriptedLM
 from tests.tui.stage import Stage, played, staged
 from tests.tui.test_signs import contrast
 
@@ -138,5 +141,35 @@ def test_picker_tells_of_the_row_in_the_table_that_has_the_focus() -> None:
             await stage.until_shown("auto: whatever gains, measured while it answers")
             await stage.pilot.press("tab")
             await stage.until_shown("apache-2.0")
+
+    played(scenario)
+
+
+def test_picker_begins_with_what_is_loaded() -> None:
+    loaded = replace(DESCRIPTION, target="qwen3-14b")
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(description=loaded), size=(100, 34)) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("tok/s")
+            assert isinstance(stage.app.screen, ModelsScreen)
+            await stage.until(lambda: stage.app.screen._target().name == "qwen3-14b")
+            await stage.until_shown(stage.app.screen._target().told.partition(",")[0])
+
+    played(scenario)
+
+
+def test_small_picker_cuts_no_word_of_what_does_not_fit() -> None:
+    stock = Models(free_bytes=lambda: 1_000_000_000)
+
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), size=(60, 18), models=stock) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("tok/s")
+            await stage.pilot.press("end")
+            await stage.until_shown("✗ needs")
+            rows = [row for row in stage.rows() if "✗ needs" in row]
+
+            assert all(row.rstrip("│▁▂▃▄▅▆▇ ").endswith("GB") for row in rows)
 
     played(scenario)
