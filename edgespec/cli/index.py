@@ -46,7 +46,7 @@ def add(shared: Shared, /, files: tuple[Path, ...], name: str, model: str | None
     from edgespec.index.documents import Document, LeftOut, documents
     from edgespec.index.store import Index, check_size
 
-    screen = shared.screen
+    screen, opened = shared.screen, Index(name)
     n_chars = 0
     taken: list[Document] = []
     left_out: list[LeftOut] = []
@@ -64,7 +64,6 @@ def add(shared: Shared, /, files: tuple[Path, ...], name: str, model: str | None
         screen.note(f"left out {len(left_out) - _SHOWN:,} more")
     if not taken:
         raise UsageError("no text was found there")
-    opened = Index(name)
     change = opened.add(taken)
     screen.line(
         f"{change.added:,} added, {change.replaced:,} replaced, {change.unchanged:,} unchanged"

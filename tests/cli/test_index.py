@@ -69,6 +69,14 @@ def test_add_without_any_text_is_refused(tmp_path: Path) -> None:
     assert "no text was found there" in result.stderr
 
 
+def test_add_to_a_name_that_cannot_be_reads_nothing(texts: Path) -> None:
+    result = run("add", str(texts), "--name", "../x")
+
+    assert result.exit_code == 2
+    assert "'../x' cannot name an index" in result.stderr
+    assert "left out" not in result.stderr
+
+
 def test_list_names_every_index(texts: Path) -> None:
     run("add", str(texts), "--name", "work")
     run("add", str(texts / "fox.txt"), "--name", "home")
