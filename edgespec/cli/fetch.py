@@ -26,6 +26,7 @@ class Shown:
         self._screen = screen
         self._source = ""
         self._tenths = 0
+        self._has_bytes = False
         self._note = ""
         self._is_stalled = False
         self._is_waiting = False
@@ -34,6 +35,9 @@ class Shown:
         """Show one state."""
         if state.phase == "download" and state.source != self._source:
             self._begin(state)
+        if state.phase == "download" and state.done_bytes and not self._has_bytes:
+            self._has_bytes = True
+            self._go_on(state)
         if state.note and state.note != self._note:
             self._screen.note(state.note)
         self._note = state.note
@@ -49,8 +53,12 @@ class Shown:
         self._source = state.source
         size = f" ({gigabytes(state.total_bytes)})" if state.total_bytes else ""
         self._screen.note(f"fetching {state.file}{size} from {state.source}")
-        self._tenths = state.done_bytes * 10 // (state.total_bytes or 1)
-        if state.done_bytes:
+        self._tenths, self._has_bytes = 0, False
+
+    def _go_on(self, state: "PullProgress") -> None:
+        """The first bytes: those that are told before any rate is known were there before."""
+        if state.bytes_per_s is None:
+            self._tenths = state.done_bytes * 10 // (state.total_bytes or 1)
             self._screen.note(f"going on after {gigabytes(state.done_bytes)}")
 
     def _log(self, state: "PullProgress") -> None:

@@ -49,19 +49,22 @@ def _logged(*states: PullProgress) -> list[str]:
 
 
 def _state(done_bytes: int, **more: Any) -> PullProgress:
-    return PullProgress("m", "download", "a hub", done_bytes, 100, None, **more)
+    return PullProgress("m", "download", "a hub", done_bytes, 100, **{"bytes_per_s": None, **more})
 
 
 def test_log_has_a_line_per_tenth() -> None:
-    assert _logged(_state(0), _state(9), _state(10), _state(19), _state(100)) == [
+    assert _logged(_state(0), *(_state(done, bytes_per_s=5.0) for done in (9, 10, 19, 100))) == [
         "fetching m (100 bytes) from a hub",
         "10 %",
         "100 %",
     ]
 
 
-def test_log_says_where_a_pull_goes_on() -> None:
-    assert _logged(_state(45), _state(50)) == [
+@pytest.mark.parametrize("first", [(), (0,)])
+def test_log_says_where_a_pull_goes_on(first: tuple[int, ...]) -> None:
+    asking = [_state(done_bytes) for done_bytes in first]  # before anybody knows what was kept
+
+    assert _logged(*asking, _state(45), _state(50)) == [
         "fetching m (100 bytes) from a hub",
         "going on after 45 bytes",
         "50 %",
