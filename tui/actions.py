@@ -4,75 +4,45 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import work
-from textual.events import Key
-from textual.screen import Screen
 
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
 from .glyphs import Glyphs
-from .log import ChatLog
-from .prompt import Prompt
 from .recent import Logged
+from .turn_actions import UNDO_S, TurnActions
 
 if TYPE_CHECKING:
-    from textual.widget import Widget
-
     from edgespec.chat.commands import Command
-    from edgespec.chat.controller import ChatController, Turn
+    from edgespec.chat.controller import Turn
     from edgespec.chat.shelf import ModelChange
     from edgespec.chat.trouble import Failure, WayKind
 
     from .feed import Feed
     from .shelf import Models
-    from .turn import TurnView
 
 INTERRUPTED = 130
 QUIT_AGAIN_S = 2.0
-UNDO_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A message that is being written anew."""
-
-    turn: "Turn"
-    before: str
-    """What was in the prompt, not sent."""
-
-
-class ChatActions(Screen[None]):
+class ChatActions(TurnActions):
     """The actions; the parts they act on are the chat screen's."""
 
-    chat: "ChatController"
     glyphs: Glyphs
     models: "Models"
-    log_view: ChatLog
     feed: "Feed"
-    prompt: Prompt
-    editing: Edit | None = None
     shows_tokens = False
     is_planning = False
     """What the chat begins with is being planned."""
     _interrupted_s = 0.0
-    _n_copied: "tuple[Turn | None, int]" = (None, 0)
 
     # For the chat screen to fill
 
-    def refresh_chrome(self) -> None:
-        """Draw everything around the conversation again."""
-        raise NotImplementedError
-
     def wake(self) -> None:
         """There is something to draw."""
-        raise NotImplementedError
-
-    async def show_turns(self) -> None:
-        """Show the conversation's branch as it is now."""
         raise NotImplementedError
 
     async def do(self, command: "Command") -> None:
@@ -81,10 +51,6 @@ class ChatActions(Screen[None]):
 
     def last_answer(self) -> "Turn | None":
         """The turn that was answered last."""
-        raise NotImplementedError
-
-    def tell(self, words: str) -> None:
-        """Show a line above the prompt until something is typed."""
         raise NotImplementedError
 
     async def add_error(self, error: EdgespecError) -> None:
@@ -116,14 +82,6 @@ class ChatActions(Screen[None]):
             self.prompt.focus()
         self.refresh_chrome()
 
-    def on_key(self, event: Key) -> None:
-        """Who types over a turn means the prompt, as far as no key of the turn is meant."""
-        is_typed = event.character is not None and event.is_printable
-        if is_typed and self.selected() is not None and event.key not in self.active_bindings:
-            event.stop()
-            self.prompt.focus()
-            self.prompt.insert(event.character or "")
-
     def action_interrupt(self) -> None:
         """Copy the selection, else stop, else clear the prompt, else quit at the second time."""
         if selected := self.prompt.selected_text or self.get_selected_text():
@@ -151,14 +109,6 @@ class ChatActions(Screen[None]):
     def action_suspend(self) -> None:
         """To the shell, until fg."""
         self.app.action_suspend_process()
-
-    def edit(self, turn: "Turn") -> None:
-        """Write a turn's message anew; what was being written comes back afterwards."""
-        before = self.editing.before if self.editing is not None else self.prompt.text
-        self.editing = Edit(turn, before)
-        self.prompt.put(turn.prompt)
-        self.prompt.focus()
-        self.refresh_chrome()
 
     def give_back(self, text: str) -> None:
         """Put a text back into the prompt; never over what is being written: then Up has it."""
@@ -363,82 +313,3 @@ class ChatActions(Screen[None]):
         }
         scrolls[where]()
         self.call_after_refresh(self.refresh_chrome)
-
-    # One turn
-
-    def selected(self) -> "TurnView | None":
-        """The turn that has the focus."""
-        focused: Widget | None = self.focused
-        return next((view for view in self.log_view.views if view is focused), None)
-
-    async def action_turn(self, what: str) -> None:
-        """Do something with the selected turn."""
-        view = self.selected()
-        if view is None:
-            return
-        turn, is_done = view.turn, view.turn.status not in ("queued", "running")
-        match what:
-            case "copy" if turn.text:
-                await self.copy(turn.text)
-            case "copy_code":
-                await self._copy_code(view)
-            case "why":
-                self.action_why()
-            case "edit" if is_done:
-                self.edit(turn)
-            case "regenerate" if is_done:
-                again = self.chat.regenerate(turn)
-                if again is None:
-                    self.notify("an answer is under way: Esc stops it", timeout=3)
-                await self.show_turns()
-                self._select(again or turn)
-            case "branch_back" | "branch_on" if is_done:
-                other = self.chat.branches.step(turn, 1 if what == "branch_on" else -1)
-                await self.show_turns()
-                self._select(other)
-            case "delete" if is_done:
-                self.chat.branches.remove(turn)
-                await self.show_turns()
-                self.notify("deleted; u or /undo brings it back", timeout=UNDO_S)
-                self._select(self.chat.turns[-1] if self.chat.turns else None)
-            case "undo":
-                back = self.chat.branches.undo()
-                await self.show_turns()
-                self._select(back or turn)
-            case _:
-                self.notify("not while it is being answered", timeout=2)
-
-    def action_newest_turn(self) -> None:
-        """From the prompt to the turn that was answered last."""
-        self._select(self.chat.turns[-1] if self.chat.turns else None)
-
-    def action_token(self, by: int) -> None:
-        """In the token view: say where the next token of the selected turn came from."""
-        view = self.selected()
-        if view is None:
-            return
-        told = view.step_token(by)
-        self.tell(told or "F6 shows the tokens first; saved turns do not know theirs")
-
-    def _select(self, turn: "Turn | None") -> None:
-        view = next((view for view in self.log_view.views if view.turn is turn), None)
-        (view or self.prompt).focus()
-
-    async def _copy_code(self, view: "TurnView") -> None:
-        codes = view.document.codes
-        if not codes:
-            self.notify("this answer has no code", timeout=2)
-            return
-        turn, n = self._n_copied
-        n = n + 1 if turn is view.turn else 1
-        self._n_copied = (view.turn, n)
-        await self.copy(codes[(n - 1) % len(codes)])
-
-    async def copy(self, text: str) -> None:
-        """Copy a text, and say by which way."""
-        from .clipboard import copy
-
-        may_save = not self.chat.conversation.is_private
-        send = self.app.copy_to_clipboard
-        said = await asyncio.to_thread(copy, text, send, dict(os.environ), may_save=may_save)
-        self.notify(clean(said), timeout=4, markup=False)

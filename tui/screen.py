@@ -20,20 +20,21 @@ from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
 from . import keys
-from .actions import UNDO_S, ChatActions
+from .actions import ChatActions
 from .chrome import Chrome
 from .glyphs import Glyphs
 from .kept import Kept, KeptColumn, KeptRow
 from .log import ChatLog
 from .pace import Pace
 from .prompt import Prompt
+from .turn_actions import UNDO_S
 
 if TYPE_CHECKING:  # what is imported late, the chat's first paint does not wait for
     from edgespec.chat.commands import Command, Outcome
     from edgespec.chat.controller import ChatController, Turn
     from edgespec.chat.workers import OpenModel
 
-    from .shelf import Fetch, Models
+    from .shelf import Models
     from .turn import TurnView
 
 MANY = 5
@@ -178,7 +179,10 @@ class ChatScreen(Kept, ChatActions):
             await asyncio.sleep(pace.rest_s)
             was_busy, updates = self.chat.is_busy, self.chat.drain()
             updates += self.chat.drain()  # what applying those told
-            self._watch_fetch()
+            if self.models.fetch is not None and self.app.screen is self:
+                from .fetched import watch
+
+                watch(self)
             if not updates and not was_busy and self.feed.is_drawn:
                 continue
             if returned := await self.feed.draw(updates):
@@ -196,45 +200,6 @@ class ChatScreen(Kept, ChatActions):
             self._told_error = error
             if (failure := self.chat.trouble.failure) is not None:
                 self.show_failure(failure)
-
-    def _watch_fetch(self) -> None:
-        """A download that goes on while the chat is shown."""
-        fetch = self.models.fetch
-        if fetch is None or self.app.screen is not self:
-            return
-        self._header.redraw()
-        if self.chat.model is None and self.chat.state == "BOOT":
-            self._tell_fetch(fetch)
-        if not fetch.is_done:
-            return
-        self.models.fetch = None
-        if fetch.error is not None:
-            self.notify(clean(fetch.error.message), severity="error", timeout=8, markup=False)
-        elif not fetch.is_cancelled:
-            self._take_fetched(fetch.spec.id)
-
-    def _tell_fetch(self, fetch: "Fetch") -> None:
-        """In place of a load, for which there is nothing yet."""
-        from edgespec.chat.turns import LoadProgress
-
-        from .agree import nothing_yet
-
-        if fetch.is_done:
-            nothing_yet(self)
-        else:
-            what = f"fetching {fetch.spec.id}"
-            self.chat.progress = LoadProgress(what, self.models.fraction)
-        self._strip.redraw()
-
-    def _take_fetched(self, name: str) -> None:
-        """Where no model was there yet, go on with what was chosen; else say that it is here."""
-        agreed = self.models.agreed
-        if agreed is None or self.chat.model is not None or self.chat.state == "LOADING":
-            self.notify(f"{name} is here: F2 takes it", timeout=8, markup=False)
-        elif (lacking := self.models.lacking(agreed)) is not None:
-            self.models.start(lacking)
-        else:
-            self.run_worker(self.switch(agreed), group="first")
 
     def _refresh_figures(self) -> None:
         now_s = time.monotonic()
@@ -315,7 +280,7 @@ class ChatScreen(Kept, ChatActions):
     async def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         """Send, or do what a command says; without either, try a load again that ended."""
         if not message.text:
-            if self.chat.load_again():
+            if self.chat.trouble.load_again():
                 self.wake()
             return
         from edgespec.chat.commands import Command, Unknown, parse

@@ -85,13 +85,6 @@ class ChatController(Asking):
         self.state, self.load_error = "LOADING", None
         self._workers.load(open_model)
 
-    def load_again(self) -> bool:
-        """Begin a load again that failed or was given up. False: there is none."""
-        if self.model is not None or self.state == "LOADING" or self.opener is None:
-            return False
-        self.load(self.opener)
-        return True
-
     def attach(self, model: LanguageModel) -> None:
         """Talk to a model that is loaded already."""
         self.model, self.description, self.state = model, model.description, "READY"
@@ -165,10 +158,7 @@ class ChatController(Asking):
         return self._enqueue(turn)
 
     def edit(self, turn: Turn, text: str) -> Turn:
-        """Ask something else in place of a turn's message: a new branch beside it.
-
-        A turn of another chat has no place in this one: then it is a message like any other.
-        """
+        """Ask something else in a turn's place, beside it; a turn of another chat has none here."""
         is_here = turn in self.conversation.tree.turns
         return self._send(text, turn.parent if is_here else self.conversation.tree.head)
 

@@ -50,6 +50,7 @@ class Owner(Protocol):
     """Whose load or answer it is."""
 
     state: State
+    model: LanguageModel | None
     shelf: Shelf | None
     load_error: EdgespecError | None
     failed: Turn | None
@@ -89,6 +90,14 @@ class Trouble:
                 raise
 
         return open_model
+
+    def load_again(self) -> bool:
+        """Begin a load again that failed or was given up. False: there is none."""
+        owner = self._owner
+        if owner.model is not None or owner.state == "LOADING" or owner.opener is None:
+            return False
+        owner.load(owner.opener)
+        return True
 
     def forget(self) -> None:
         """The chat went on: a change that failed is no matter any more."""

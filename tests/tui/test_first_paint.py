@@ -48,6 +48,7 @@ FRAME = {
     "edgespec.tui.start",
     "edgespec.tui.terminal",
     "edgespec.tui.themes",
+    "edgespec.tui.turn_actions",
 }
 """All of ours that draws the first frame."""
 LATER = {"numpy", "llama_cpp", "huggingface_hub", "psutil", "pygments", "markdown_it", "sqlite3"}

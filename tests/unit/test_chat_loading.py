@@ -59,13 +59,13 @@ def test_load_that_failed_begins_again_without_a_message() -> None:
         return ScriptedLM()
 
     controller = ChatController()
-    began = [controller.load_again()]
+    began = [controller.trouble.load_again()]
     controller.load(open_model)
-    began.append(controller.load_again())
+    began.append(controller.trouble.load_again())
     list(controller.follow())
-    began.append(controller.load_again())
+    began.append(controller.trouble.load_again())
     list(controller.follow())
-    began.append(controller.load_again())
+    began.append(controller.trouble.load_again())
 
     assert began == [False, False, True, False]
     assert controller.state == "READY"
