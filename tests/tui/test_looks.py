@@ -173,3 +173,19 @@ def test_small_picker_cuts_no_word_of_what_does_not_fit() -> None:
             assert all(row.rstrip("│▁▂▃▄▅▆▇ ").endswith("GB") for row in rows)
 
     played(scenario)
+
+
+def test_cursor_of_a_field_is_seen_without_colours(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with staged(chat=saved_chat(tmp_path), can_color=False) as stage:
+            await stage.pilot.press("f3")
+            await stage.until_shown("no chat is saved yet")
+            await stage.pilot.press("a", "b")
+            await stage.until_shown("no chat has the words 'ab'")
+            field = next(
+                row for row in stage.app.screen._compositor.render_strips() if " ab" in row.text
+            )
+
+            assert [s.text for s in field if s.style is not None and s.style.reverse] == [" "]
+
+    played(scenario)
