@@ -78,6 +78,7 @@ def history_export(
     output: Path | None,
 ) -> None:
     """Write chats, or all of them: JSON keeps every branch and can be imported again."""
+    from edgespec.chat.turns import counted
     from edgespec.history.exchange import as_json, as_markdown, write_new
     from edgespec.history.library import Library
 
@@ -91,7 +92,7 @@ def history_export(
         shared.screen.line(text.rstrip("\n"))
         return
     write_new(output, text)
-    shared.screen.note(f"{len(chosen)} chats are in {output}")
+    shared.screen.note(f"{output}: {counted(len(chosen), 'chat')}")
 
 
 @history.command("import")
@@ -102,6 +103,7 @@ def history_export(
 @click.pass_obj
 def history_import(shared: Shared, /, files: tuple[Path, ...]) -> None:
     """Take chats in from JSON files; of a turn that is here already the newer one stays."""
+    from edgespec.chat.turns import counted
     from edgespec.history.exchange import from_json
     from edgespec.history.library import Library
 
@@ -113,7 +115,8 @@ def history_import(shared: Shared, /, files: tuple[Path, ...]) -> None:
             raise HistoryError(f"{path} cannot be read: {error}") from error
         chats = from_json(text)
         n_taken = sum(library.merge(saved) for saved in chats)
-        shared.screen.note(f"{path}: {len(chats)} chats, {n_taken} new turns")
+        taken = counted(n_taken, "new turn")
+        shared.screen.note(f"{path}: {counted(len(chats), 'chat')}, {taken}")
 
 
 @history.command("rm")
