@@ -237,7 +237,8 @@ class ChatActions(TurnActions):
         found = next((turn for turn in self.chat.turns if turn.id == found_id), None)
         if found is not None:
             await self.log_view.reach(found)
-        self._select(found)
+            self.log_view.release_anchor()
+        self.call_after_refresh(self._select, found)  # once it has its place
 
     @work(exclusive=True, group="screen")
     async def action_params(self) -> None:

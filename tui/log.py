@@ -119,11 +119,11 @@ class ChatLog(Kept, VerticalScroll):
     async def reach(self, turn: "Turn") -> None:
         """Bring earlier turns back until this one has a view."""
         while turn in self._earlier:
-            await self.bring_back()
+            await self.bring_back(stays=False)
             await asyncio.sleep(0)  # scrolling may be bringing them back already
 
-    async def bring_back(self) -> None:
-        """Show some of the earlier turns, without moving what is on screen."""
+    async def bring_back(self, *, stays: bool = True) -> None:
+        """Show some of the earlier turns; `stays`: without moving what is on screen."""
         if self._is_growing_up or not self._earlier:
             return
         self._is_growing_up = True
@@ -137,7 +137,8 @@ class ChatLog(Kept, VerticalScroll):
             for view in views:
                 view.finish()
             await self._tell_earlier()
-            self.call_after_refresh(self._stay_at, before_y)
+            if stays:
+                self.call_after_refresh(self._stay_at, before_y)
         finally:
             self._is_growing_up = False
 
