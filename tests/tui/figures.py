@@ -20,7 +20,7 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,32 +158,42 @@ def _resident_bytes() -> int:
 
 
 def measured(name: str, folder: Path) -> dict[str, Any]:
-    """The figures of one scene, from a child on a terminal."""
+    """The figures of one scene."""
+    child = ("tests.tui.figures", "--child", name)
+    env = {**os.environ, "EDGESPEC_HOME": str(folder)}
+    figures: dict[str, Any] = on_terminal(child, folder, env)
+    return figures
+
+
+def on_terminal(child: Sequence[str], folder: Path, env: Mapping[str, str]) -> Any:
+    """What a module, given with its arguments, writes as JSON to the path that is its last one.
+
+    It runs on a terminal of its own, that somebody reads.
+    """
     path = folder / "figures.json"
     path.unlink(missing_ok=True)
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 34, 120, 0, 0))
-    child = subprocess.Popen(
-        [sys.executable, "-m", "tests.tui.figures", "--child", name, str(path)],
+    process = subprocess.Popen(
+        [sys.executable, "-m", *child, str(path)],
         stdin=follower,
         stdout=follower,
         stderr=follower,
         cwd=ROOT,
-        env={**os.environ, "TERM": "xterm-256color", "EDGESPEC_HOME": str(folder)},
+        env={**env, "TERM": "xterm-256color"},
     )
     os.close(follower)
     written = b""
-    while child.poll() is None:
+    while process.poll() is None:
         if select.select([leader], [], [], 0.1)[0]:
             try:
                 written = (written + os.read(leader, 65536))[-4000:]
             except OSError:  # its end: the child has closed the other one
                 break
-    child.wait()
+    process.wait()
     os.close(leader)
     assert path.exists(), written.decode("utf-8", "replace")
-    figures: dict[str, Any] = json.loads(path.read_text())
-    return figures
+    return json.loads(path.read_text())
 
 
 def main(names: Sequence[str]) -> None:

@@ -3,10 +3,12 @@
 Every event is made before the answer begins; afterwards the stream only sleeps and yields.
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from edgespec.api.types import Options, Prompt
 from edgespec.events import (
@@ -55,9 +57,7 @@ class PacedStream:
     def __iter__(self) -> Iterator[Event]:
         began_s = time.monotonic()
         for burst in self._bursts:
-            wait_s = burst.at_s - (time.monotonic() - began_s)
-            if wait_s > 0:
-                time.sleep(wait_s)
+            self._wait(burst, began_s)
             if self._cancelled.is_set():
                 break
             yield from burst.events
@@ -65,6 +65,12 @@ class PacedStream:
         reason: FinishReason = "cancelled" if self._cancelled.is_set() else "stop"
         self.stats = replace(self._final, finish_reason=reason)
         yield Done(self.stats)
+
+    def _wait(self, burst: Burst, began_s: float) -> None:
+        """Until `burst` ends."""
+        wait_s = burst.at_s - (time.monotonic() - began_s)
+        if wait_s > 0:
+            time.sleep(wait_s)
 
     def draft(self, mode: DraftMode) -> None:
         """Its events were made before."""
@@ -76,12 +82,42 @@ class PacedStream:
         self.cancel()
 
 
+class WorkingStream(PacedStream):
+    """One answer whose steps are work, as much as one core does in their time when left alone.
+
+    Each is a single call without the interpreter's lock, as a pass of llama.cpp is.
+    """
+
+    def __init__(self, bursts: Sequence[Burst], stats: Stats) -> None:
+        super().__init__(bursts, stats)
+        self._n_done = 0
+        self._material = bytes(round(_hashed_per_s() * max(burst.at_s for burst in bursts)))
+
+    def _wait(self, burst: Burst, began_s: float) -> None:
+        end = round(len(self._material) * burst.at_s / self._bursts[-1].at_s)
+        hashlib.sha256(memoryview(self._material)[self._n_done : end])
+        self._n_done = end
+
+
+@cache
+def _hashed_per_s() -> float:
+    """Bytes that one core hashes in a second, at its best of some tries."""
+    material = bytes(1 << 22)
+    took_s = []
+    for _ in range(20):
+        began_s = time.perf_counter()
+        hashlib.sha256(material)
+        took_s.append(time.perf_counter() - began_s)
+    return len(material) / min(took_s)
+
+
 @dataclass
 class PacedLM:
     """Answers each message with `text` at `tokens_per_s`; 0: as fast as it is read."""
 
     text: str
     tokens_per_s: float = 300.0
+    kind: type[PacedStream] = PacedStream
     description = LONG
     streams: list[PacedStream] = field(default_factory=list)
 
@@ -89,7 +125,7 @@ class PacedLM:
         self, prompt: Prompt, options: Options | None = None, *, wait: bool = True
     ) -> PacedStream:
         bursts, stats = bursts_of(self.text, self.tokens_per_s)
-        self.streams = [PacedStream(bursts, stats)]  # the last one: events take memory too
+        self.streams = [self.kind(bursts, stats)]  # the last one: events take memory too
         return self.streams[-1]
 
     def complete(self, prompt: Prompt, options: Options | None = None) -> Reply:
