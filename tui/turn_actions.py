@@ -64,9 +64,12 @@ class TurnActions(Screen[None]):
     def on_key(self, event: Key) -> None:
         """Who types over a turn means the prompt, as far as no key of the turn is meant."""
         is_typed = event.character is not None and event.is_printable
-        if is_typed and self.selected() is not None and event.key not in self.active_bindings:
+        # The prompt takes what it gets: this one was on its way to the turn when the focus went.
+        is_late = self.focused is self.prompt
+        is_ours = self.selected() is not None and event.key not in self.active_bindings
+        if is_typed and (is_late or is_ours):
             event.stop()
-            self.prompt.focus()
+            self.set_focus(self.prompt)  # at once, where `focus` comes after the next keys
             self.prompt.insert(event.character or "")
 
     def edit(self, turn: "Turn") -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 from edgespec.tui import log
+from textual.events import Key
 
 from tests.scripted import Script, ScriptedLM
 from tests.tui.stage import Stage, played, staged
@@ -323,6 +324,21 @@ def test_typing_over_a_turn_goes_to_the_prompt() -> None:
             await stage.until(lambda: stage.prompt.text == "日ky")
 
             assert stage.app.focused is stage.prompt
+
+    played(scenario)
+
+
+def test_burst_of_letters_over_a_turn_goes_to_the_prompt_whole() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await after_two(stage)
+            await stage.pilot.press("tab")
+            for character in "Say it, do edit":  # y, d and e are keys of a turn
+                stage.app.post_message(Key(character, character))
+            await stage.until(lambda: stage.prompt.text.endswith("edit"))
+
+            assert stage.prompt.text == "Say it, do edit"
+            assert len(stage.chat.turns) == 2
 
     played(scenario)
 
