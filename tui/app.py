@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from . import keys
 from .actions import INTERRUPTED
 from .glyphs import ASCII, UNICODE, wants_ascii
 from .guardian import guarded_terminal
+from .pace import SWITCH_S
 from .recent import Recent
 from .screen import ChatScreen
 from .start import settle
@@ -78,6 +80,7 @@ class EdgespecApp(App[int]):
         self._open_model, self._open_chat = open_model, open_chat
         self.is_open = False
         """Whether there is a chat on the screen, which hears what is typed."""
+        self._switch_s = sys.getswitchinterval()
         self._early: list[Event] = []
         """What was typed before."""
         self._is_ascii = is_ascii
@@ -103,7 +106,8 @@ class EdgespecApp(App[int]):
         screen.hold(chat, Models() if self._models is None else self._models)
 
     def on_mount(self) -> None:
-        """Leave in order when the system asks."""
+        """Leave in order when the system asks; give way to the threads that decode."""
+        sys.setswitchinterval(SWITCH_S)
         logging.getLogger("edgespec").addHandler(self.recent_log)
         self.theme_changed_signal.subscribe(self, lambda theme: remember(theme.name))
         self._listen("SIGINT", self._interrupt)
@@ -166,7 +170,8 @@ class EdgespecApp(App[int]):
             await self.screen_stack[0].run_action("interrupt")
 
     def on_unmount(self) -> None:
-        """Hear the log no longer."""
+        """Hear the log no longer, and leave the interpreter as it was."""
+        sys.setswitchinterval(self._switch_s)
         logging.getLogger("edgespec").removeHandler(self.recent_log)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

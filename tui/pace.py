@@ -8,6 +8,10 @@ from collections.abc import Callable
 MIN_INTERVAL_S, MAX_INTERVAL_S = 1 / 12, 0.6
 SHARE = 1 / 30
 """Of a core, at most: with two cores that decode, less than two percent of the answer."""
+SWITCH_S = 1e-4
+"""So long a drawing keeps the interpreter from a step that wants it: steps need it for
+microseconds, a few times each, and at Python's own 5 ms those of a fast model would stand still
+while the screen draws."""
 _NEW = 0.3
 
 

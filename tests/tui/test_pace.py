@@ -1,6 +1,10 @@
 """How long the screen rests between drawings."""
 
-from edgespec.tui.pace import MAX_INTERVAL_S, MIN_INTERVAL_S, SHARE, Pace
+import sys
+
+from edgespec.tui.pace import MAX_INTERVAL_S, MIN_INTERVAL_S, SHARE, SWITCH_S, Pace
+
+from tests.tui.stage import played, staged
 
 
 class Thread:
@@ -48,3 +52,17 @@ def test_pace_leaves_out_what_was_spent_while_nothing_was_drawn() -> None:
     pace.woke()
 
     assert pace.drawn() == 0.0
+
+
+def test_drawing_gives_way_to_steps_while_the_chat_is_open_and_then_as_before() -> None:
+    async def scenario() -> None:
+        async with staged():
+            inside_s.append(sys.getswitchinterval())
+
+    inside_s: list[float] = []
+    before_s = sys.getswitchinterval()
+
+    played(scenario)
+
+    assert [round(s, 6) for s in inside_s] == [SWITCH_S]
+    assert sys.getswitchinterval() == before_s > SWITCH_S
