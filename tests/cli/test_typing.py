@@ -20,6 +20,7 @@ HELD = {"SCRIPT_TEXT": "one two three four five six seven", "SCRIPT_HOLD_AT": "3
 def at_terminal(*arguments: str, **extra: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A process at a terminal, and that terminal's other end."""
     ours, theirs = pty.openpty()
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
     process = subprocess.Popen(
         [*COMMAND, *arguments],
         stdin=theirs,
@@ -28,6 +29,7 @@ def at_terminal(*arguments: str, **extra: str) -> Iterator[tuple[subprocess.Pope
         env=environment(**extra),
         start_new_session=True,
     )
+    signal.signal(signal.SIGHUP, before)
     os.close(theirs)
     try:
         yield process, ours
