@@ -75,10 +75,10 @@ def _left_out(request: PlanRequest) -> Iterator[str]:
 def _fitting(request: PlanRequest, found: Fit) -> str:
     target, draft = found.target.devices, found.draft.devices if found.draft else ()
     if not target:
-        return "target, drafter and both caches fit the memory: the draft model drafts"
+        return "target, drafter and both caches fit the memory: the draft model can draft"
     is_whole = found.target.n_gpu_layers > len(request.target.layers)
     if is_whole and len(target) == 1 and draft == target:
-        return f"target, drafter and both caches fit {target[0]}: the draft model drafts"
+        return f"target, drafter and both caches fit {target[0]}: the draft model can draft"
     where = " and ".join(draft) or "the CPU"
     lighter = ", the lighter one" if len(target) > 1 and len(draft) == 1 else ""
     part = "" if is_whole else "a part of "
