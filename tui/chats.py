@@ -16,7 +16,7 @@ from edgespec.errors import EdgespecError
 from edgespec.history.records import ChatSummary, Hit
 from edgespec.text.clean import clean
 
-from .dialog import Dialog, cut, words
+from .dialog import Dialog, Masked, cut, words
 from .glyphs import Glyphs
 from .keys import bindings
 
@@ -42,7 +42,8 @@ class ChatsScreen(Dialog[str]):
 
     def parts(self) -> Iterable[Widget]:
         """A field, a table, a preview."""
-        field = Input(placeholder="words in any turn; empty: the latest chats", id="words")
+        waits = "words in any turn; empty: the latest chats"
+        field = Input(placeholder=waits, highlighter=Masked(), id="words")
         field.cursor_blink = False
         yield field
         yield DataTable(id="found", cursor_type="row", show_header=False)

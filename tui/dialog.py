@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar, Generic, TypeVar
 
+from rich.highlighter import Highlighter
 from rich.text import Text as Cell
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,10 +12,20 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from edgespec.text.clean import masked
+
 from .glyphs import Glyphs
 from .keys import HEIGHTS, WIDTHS
 
 T = TypeVar("T")
+
+
+class Masked(Highlighter):
+    """For a field: what a terminal would take for a command is a sign; its value stays."""
+
+    def highlight(self, text: Cell) -> None:
+        """Replace the characters, each by one."""
+        text.plain = masked(text.plain)
 
 
 class Dialog(ModalScreen[T], Generic[T]):

@@ -15,7 +15,7 @@ from edgespec.chat.settings import SETTINGS, changed, listing
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
-from .dialog import Dialog, words
+from .dialog import Dialog, Masked, words
 from .keys import bindings
 from .prompt import Written
 
@@ -30,7 +30,13 @@ class Row(Horizontal):
     def compose(self) -> ComposeResult:
         """Name, field."""
         yield Label(self._label, markup=False)
-        field = Input(self._value, id=self._label, compact=True, select_on_focus=False)
+        field = Input(
+            self._value,
+            highlighter=Masked(),
+            id=self._label,
+            compact=True,
+            select_on_focus=False,
+        )
         field.cursor_blink = False
         yield field
 

@@ -3,6 +3,7 @@
 import pytest
 from edgespec.tui.terminal import PasteParser
 from textual.events import Key, Paste
+from textual.widgets import Input
 
 from tests.scripted import ScriptedLM
 from tests.tui.stage import played, staged
@@ -62,5 +63,21 @@ def test_system_prompt_shows_no_control_character() -> None:
 
             assert "\x1b" not in stage.text()
             assert "brief" in stage.text()
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("key", ["f3", "f4"])
+def test_field_of_a_dialog_shows_no_control_character_and_keeps_the_text(key: str) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await stage.pilot.press(key)
+            await stage.until(lambda: bool(stage.app.screen.query(Input)))
+            field = stage.app.screen.query(Input).first()
+            field.value = "a\x9b2Jb\u202ec"
+            await stage.until_shown("a\ufffd2Jb\ufffdc")
+
+            assert not set(stage.text()) & set("\x9b\u202e")
+            assert field.value == "a\x9b2Jb\u202ec"
 
     played(scenario)
