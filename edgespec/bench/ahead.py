@@ -4,6 +4,7 @@ figures tell."""
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from edgespec.bench.engine import PLAIN, is_ours
 from edgespec.bench.result import Result
@@ -19,6 +20,10 @@ from edgespec.bench.rivals import (
 )
 from edgespec.bench.score import Score, log_ratios
 from edgespec.bench.waits import shorter_waits
+
+_Kind = Literal["real", "noise", "single"]
+_KINDS: tuple[_Kind, ...] = ("real", "noise", "single")
+"""Of leads, the most certain first."""
 
 
 def ahead(result: Result) -> Iterator[str]:
@@ -47,8 +52,7 @@ class _Lead:
     """An engine's arms that are ahead in one cell."""
 
     cell: Rivals
-    kind: str
-    """"real", "noise" or "single"."""
+    kind: _Kind
     arms: tuple[Score, ...]
     """Fastest first."""
 
@@ -59,17 +63,17 @@ class _Lead:
 
 def _leads(result: Result, cell: Rivals) -> Iterator[_Lead]:
     """Of every engine that is ahead, the leads of the most certain kind."""
-    by_engine: dict[str, dict[str, list[Score]]] = {}
+    by_engine: dict[str, dict[_Kind, list[Score]]] = {}
     for peer in cell.peers:
         if peer.ratio > cell.ours.ratio:
             kinds = by_engine.setdefault(family(peer.arm), {})
             kinds.setdefault(_kind(result, cell, peer), []).append(peer)
     for kinds in by_engine.values():
-        kind = next(kind for kind in ("real", "noise", "single") if kind in kinds)
+        kind = next(kind for kind in _KINDS if kind in kinds)
         yield _Lead(cell, kind, tuple(kinds[kind]))
 
 
-def _kind(result: Result, cell: Rivals, peer: Score) -> str:
+def _kind(result: Result, cell: Rivals, peer: Score) -> _Kind:
     if cell.is_single(peer):
         return "single"
     if peer.interval is None:

@@ -6,8 +6,34 @@ from edgespec.api.types import Options
 from edgespec.chat.controller import OpenModel
 from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.errors import ModelNotFound
+from edgespec.models.catalogue import Catalogue
+from edgespec.models.spec import HubSource, ModelSpec
 from edgespec.plan.types import Line, Placement, Plan, Room, Rung
 from tests.scripted import DESCRIPTION, ScriptedLM
+
+
+def spec(name: str, size_bytes: int, **more: object) -> ModelSpec:
+    given: dict[str, object] = {
+        "title": name.title(),
+        "file": f"{name}.gguf",
+        "quant": "Q4_K_M",
+        "sources": (HubSource("maker/" + name, f"{name}.gguf"),),
+        "vocab": "v1",
+        "licence": "apache-2.0",
+        **more,
+    }
+    return ModelSpec(id=name, size_bytes=size_bytes, **given)  # type: ignore[arg-type]
+
+
+CATALOGUE = Catalogue(
+    {
+        "big": spec("big", 40_000_000_000),
+        "good": spec("good", 2_000_000_000, drafts=("small",)),
+        "small": spec("small", 100_000_000),
+        "other": spec("other", 90_000_000, vocab="v2"),
+    },
+    {},
+)
 
 
 class FakeShelf:

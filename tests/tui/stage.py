@@ -44,6 +44,13 @@ class Stage:
     def text(self) -> str:
         return "\n".join(self.rows())
 
+    def dialog(self) -> str:
+        """The rows of the box, without what shines through around it."""
+        rows = self.rows()
+        first = next(i for i, row in enumerate(rows) if row.startswith("╭"))
+        last = next(i for i, row in enumerate(rows) if row.startswith("╰"))
+        return "\n".join(rows[first : last + 1])
+
     async def until(self, is_reached: Callable[[], bool]) -> None:
         """Wait for the app to get there; fails with what it shows instead."""
         deadline = asyncio.get_running_loop().time() + PATIENCE_S

@@ -14,43 +14,20 @@ from edgespec.tui.shelf import Fetch, Models, free_bytes_at
 from textual.widgets import DataTable
 
 from edgespec.api.speeds import Speed
-from edgespec.api.types import Options, PlaceMemory
+from edgespec.api.types import Options
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import ModelChange
-from edgespec.errors import DoesNotFit, DownloadError
+from edgespec.errors import DownloadError
 from edgespec.models.catalogue import Catalogue
 from edgespec.models.folders import Found
-from edgespec.models.spec import HubSource, ModelSpec, SamplingAdvice
-from edgespec.plan.types import Plan
+from edgespec.models.spec import ModelSpec, SamplingAdvice
 from edgespec.store import PullProgress
-from tests.scripted import DESCRIPTION, ScriptedLM
+from tests.scripted import ScriptedLM
 from tests.tinygguf import write_llama
-from tests.tui.shelves import FakeShelf, a_plan
+from tests.tui.shelves import CATALOGUE, FakeShelf, spec
 from tests.tui.stage import Stage, assert_golden, played, staged
 
-
-def spec(name: str, size_bytes: int, **more: object) -> ModelSpec:
-    given: dict[str, object] = {
-        "title": name.title(),
-        "file": f"{name}.gguf",
-        "quant": "Q4_K_M",
-        "sources": (HubSource("maker/" + name, f"{name}.gguf"),),
-        "vocab": "v1",
-        "licence": "apache-2.0",
-        **more,
-    }
-    return ModelSpec(id=name, size_bytes=size_bytes, **given)  # type: ignore[arg-type]
-
-
-CATALOGUE = Catalogue(
-    {
-        "big": spec("big", 40_000_000_000),
-        "good": spec("good", 2_000_000_000, drafts=("small",)),
-        "small": spec("small", 100_000_000),
-        "other": spec("other", 90_000_000, vocab="v2"),
-    },
-    {},
-)
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 class FakePull:
@@ -69,14 +46,6 @@ class FakePull:
         return None
 
 
-def dialog(stage: Stage) -> str:
-    """The rows of the box, without what shines through around it."""
-    rows = stage.rows()
-    first = next(i for i, row in enumerate(rows) if row.startswith("╭"))
-    last = next(i for i, row in enumerate(rows) if row.startswith("╰"))
-    return "\n".join(rows[first : last + 1])
-
-
 async def choose(stage: Stage) -> None:
     """Take the first model, and the first way to draft for it; what is fetched, once planned."""
     for table in ("targets", "drafts"):
@@ -89,12 +58,6 @@ async def choose(stage: Stage) -> None:
 
 def models(pull: FakePull, *, must_choose: bool = False) -> Models:
     return Models(CATALOGUE, fetch=pull, free_bytes=lambda: 8_000_000_000, must_choose=must_choose)
-
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EDGESPEC_HOME", str(tmp_path))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
 
 
 def test_first_run_offers_models_that_fit_fetches_one_and_talks_to_it(
@@ -112,7 +75,7 @@ def test_first_run_offers_models_that_fit_fetches_one_and_talks_to_it(
         async with staged(chat=chat, models=models(pull, must_choose=True)) as stage:
             await stage.until_shown("There is no model on this machine yet")
             await stage.until_shown("from maker/other on the Hugging Face hub")
-            shown.append(dialog(stage))
+            shown.append(stage.dialog())
             await choose(stage)
             await stage.until_shown("other Q4_K_M")
             await stage.say("hi")
@@ -301,35 +264,6 @@ def test_drafts_that_do_not_fit_say_why_and_are_not_taken() -> None:
     assert told["big"] == (False, "not smaller than the target")
 
 
-def test_plan_screen_shows_lines_places_and_what_gave_way() -> None:
-    about = replace(DESCRIPTION, memory=(PlaceMemory("CPU", 10_000_000_000, 9_500_000_000),))
-
-    async def scenario() -> None:
-        stock = Models(CATALOGUE, make_plan=a_plan)
-        async with staged(ScriptedLM(description=about), size=(80, 30), models=stock) as stage:
-            await stage.app.screen.run_action("plan")
-            await stage.until_shown("target weights")
-
-            assert_golden("plan-80x30", dialog(stage))
-
-    played(scenario)
-
-
-def test_plan_that_does_not_fit_is_told_with_its_hint() -> None:
-    def refuse(target: str, draft: str, n_ctx: int | None) -> Plan:
-        raise DoesNotFit("9.0 GB are needed, 4.0 are free", hint="try --ctx 2048")
-
-    async def scenario() -> None:
-        stock = Models(CATALOGUE, make_plan=refuse)
-        async with staged(ScriptedLM(), models=stock) as stage:
-            await stage.app.screen.run_action("plan")
-            await stage.until_shown("9.0 GB are needed, 4.0 are free")
-
-            assert "try --ctx 2048" in stage.text()
-
-    played(scenario)
-
-
 def test_speed_is_measured_expected_or_unknown() -> None:
     known = {"small": Speed(60.04, is_measured=True), "good": Speed(12.3, is_measured=False)}
     stock = Models(CATALOGUE, free_bytes=lambda: 8_000_000_000, speeds=lambda specs: known)
@@ -386,53 +320,6 @@ def test_drafts_are_judged_by_their_files(tmp_path: Path) -> None:
     assert list(told)[:2] == ["auto", "off"]
     assert told["little"].is_here
     assert "a plain step" in told["little"].told
-
-
-def test_plan_is_loaded_with_another_context_and_without_a_draft() -> None:
-    asked: list[tuple[str, str, int | None]] = []
-
-    def plan(target: str, draft: str, n_ctx: int | None) -> Plan:
-        asked.append((target, draft, n_ctx))
-        return a_plan(target, draft, n_ctx)
-
-    shelf = FakeShelf()
-
-    async def scenario() -> None:
-        chat = ChatController(shelf=shelf)
-        stock = Models(CATALOGUE, make_plan=plan)
-        async with staged(ScriptedLM(), chat=chat, models=stock) as stage:
-            await stage.app.screen.run_action("plan")
-            for key, n_made in (("c", 1), ("d", 2), ("enter", 3)):
-                await stage.until(lambda: len(asked) == n_made)  # noqa: B023
-                await stage.until_shown("target weights")
-                await stage.pilot.press(key)
-            await stage.until(lambda: bool(shelf.taken))
-
-            assert asked[-1] == ("qwen3-14b", "off", 4096)
-            assert shelf.taken == [ModelChange("qwen3-14b", "off", 4096)]
-
-    played(scenario)
-
-
-def test_plan_that_is_still_being_made_is_not_said_to_be_impossible() -> None:
-    may_plan = threading.Event()
-
-    def plan(target: str, draft: str, n_ctx: int | None) -> Plan:
-        may_plan.wait()
-        return a_plan(target, draft, n_ctx)
-
-    async def scenario() -> None:
-        chat = ChatController(shelf=FakeShelf())
-        stock = Models(CATALOGUE, make_plan=plan)
-        async with staged(ScriptedLM(), chat=chat, models=stock) as stage:
-            await stage.app.screen.run_action("plan")
-            await stage.until_shown("planning…")
-            await stage.pilot.press("enter")
-            await stage.until_shown("it is being planned")
-            may_plan.set()
-            await stage.until_shown("target weights")
-
-    played(scenario)
 
 
 def test_running_download_says_how_much_disk_is_left() -> None:

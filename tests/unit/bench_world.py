@@ -20,6 +20,7 @@ from edgespec.bench.streams import StreamScore
 from edgespec.bench.suite import BenchPrompt
 from edgespec.bench.total import totals
 from edgespec.costs import PassCosts
+from edgespec.equality import Difference
 from edgespec.events import Stats, Step
 
 MOMENT = Moment(
@@ -210,3 +211,29 @@ def result_of(
         seconds=61.0,
         command="edgespec bench -t a-model",
     )  # fmt: skip
+
+
+STREAM = StreamScore("none", 4, 20.0, 1.0, 5.0, 1.5, 3.0, is_batched=False)
+
+
+def result(*divergences: Divergence) -> Result:
+    engine = ScriptedEngine(FakeClock(), {PLAIN: 0.05, "suffix": 0.025}, noise=0.01)
+    plan = plan_of("a", "b", "c", "d")
+    return result_of(cells_of(engine, plan), plan, divergences=divergences, streams=(STREAM,))
+
+
+def with_peer(pace_s: float, plain_s: float = 0.04) -> Result:
+    clock = FakeClock()
+    ours = ScriptedEngine(clock, {PLAIN: 0.05, "suffix": 0.025})
+    peers = [
+        ScriptedEngine(clock, {name: s}, name=name, plain="other:plain")
+        for name, s in (("other:plain", plain_s), ("other:fast", pace_s))
+    ]
+    plan = plan_of("a")
+    cells = cells_of_all([ours, *peers], plan)
+    return result_of(cells, plan, arms=(PLAIN, "suffix", "other:plain", "other:fast"))
+
+
+def diverged(gap: float, deviation: float, arm: str = "suffix") -> Divergence:
+    difference = Difference(at=2, plain=3, other=9, gap=gap, deviation=deviation)
+    return Divergence("a", arm, difference, " a", " an")
