@@ -1,7 +1,9 @@
 """SIGINT, SIGTERM and a closed terminal: the first one asks for an end, the second one makes it."""
 
 import logging
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +11,8 @@ from dataclasses import dataclass
 from types import FrameType
 
 _log = logging.getLogger(__name__)
+_AGAIN_S = 0.05
+"""So long a signal may take to end a wait before it is sent once more."""
 
 
 class Terminated(BaseException):
@@ -55,6 +59,40 @@ def stopping(stop: Callable[[], object]) -> Iterator[Caught]:
     finally:
         for number, handler in before.items():
             _set(number, handler)
+
+
+@contextmanager
+def unmissed() -> Iterator[None]:
+    """Within the block, which waits for a person, no signal comes too early to end the wait.
+
+    Python runs its handlers when a wait is interrupted. A signal between the prompt and the
+    select() of readline would wait for the next key with it (CPython, Modules/readline.c,
+    readline_until_enter_or_signal), so it is sent again until the block is left. Not on Windows,
+    whose console does not wait like that, and not outside the main thread, which gets no signals.
+    """
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiter, is_over = threading.get_ident(), threading.Event()
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+
+    def send_again() -> None:
+        while came := os.read(told, 1):
+            while came[0] in (signal.SIGINT, *_ENDS) and not is_over.wait(_AGAIN_S):
+                signal.pthread_kill(waiter, came[0])
+
+    sender = threading.Thread(target=send_again, name="edgespec-signals", daemon=True)
+    sender.start()
+    before = signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        is_over.set()
+        signal.set_wakeup_fd(before)
+        os.close(tells)
+        sender.join()
+        os.close(told)
 
 
 def _ends() -> tuple[signal.Signals, ...]:

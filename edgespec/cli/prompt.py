@@ -3,6 +3,7 @@
 import os
 import sys
 
+from edgespec.cli.interrupts import unmissed
 from edgespec.errors import UsageError
 
 
@@ -30,7 +31,8 @@ def _piped() -> str | None:
     if sys.stdin.closed or sys.stdin.isatty():
         return None
     # UTF-8 whatever the locale says: a pipe in another encoding is rarer than a wrong locale.
-    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    with unmissed():
+        return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
 
 
 def _repaired(argument: str) -> str:

@@ -15,6 +15,7 @@ import threading
 from types import ModuleType
 from typing import NoReturn, TextIO
 
+from edgespec.cli.interrupts import unmissed
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import CleanStream, clean
 
@@ -120,7 +121,8 @@ class Screen:
     def ask(self, question: str) -> bool:
         """Whether the person at the terminal agrees; Enter means yes, end of input no."""
         self._write_err(f"{clean(question)} [Y/n] ")
-        reply = sys.stdin.readline()
+        with unmissed():
+            reply = sys.stdin.readline()
         return bool(reply) and reply.strip().lower() in ("", "y", "yes")
 
     @property
@@ -136,7 +138,8 @@ class Screen:
         """
         self.clear_status()
         if not self.is_typed:
-            line = sys.stdin.readline()
+            with unmissed():
+                line = sys.stdin.readline()
             return line.removesuffix("\n") if line else None
         editor = _line_editor()
         if editor is not None and start:
@@ -173,10 +176,11 @@ class Screen:
                 editor.add_history(line)
 
     def _input(self, prompt: str) -> str:
-        if self.is_out_terminal:
+        if not self.is_out_terminal:
+            self._write_err(prompt)  # `input` would write it into the answers
+            prompt = ""
+        with unmissed():
             return input(prompt)
-        self._write_err(prompt)  # `input` would write it into the answers
-        return input()
 
     def _write_out(self, text: str) -> None:
         with self._lock:

@@ -122,6 +122,42 @@ def test_interrupt_at_the_prompt_keeps_the_line_and_the_second_one_leaves(gguf: 
     assert [turn.prompt for turn in Library().last().turns] == ["half typed"]
 
 
+# readline calls this hook between the prompt and its select(); pause() stays there until a signal.
+EARLY = f"""
+import ctypes, readline, runpy
+hook = ctypes.c_void_p.in_dll(ctypes.CDLL(readline.__file__), "rl_pre_input_hook")
+hook.value = ctypes.cast(ctypes.CDLL(None).pause, ctypes.c_void_p).value
+runpy.run_path({COMMAND[-1]!r})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the hook is GNU readline's")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_between_the_prompt_and_the_wait_is_not_missed(
+    number: signal.Signals, code: int, gguf: str
+) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", EARLY, "-m", gguf, "--plain"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(),
+    ) as process:
+        os.close(theirs)
+        try:
+            screen = Shown(ours)
+            for _ in range(2 if number == signal.SIGINT else 1):
+                screen.until("you> ")
+                time.sleep(0.2)  # in pause()
+                process.send_signal(number)
+
+            assert process.wait(30) == code
+        finally:
+            process.kill()
+    os.close(ours)
+
+
 def test_interrupted_load_leaves_no_status_behind(gguf: str) -> None:
     code, shown = in_terminal(
         "-m", gguf, "--plain", interrupt_at=b"40%", SCRIPT_LOAD="hold", SCRIPT_AT_EXIT="in order"
