@@ -12,6 +12,7 @@ from edgespec.cli.render import Screen
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
+    from edgespec.gguf.header import GgufHeader
     from edgespec.index.store import Index
 
 _DEFAULT = "default"
@@ -43,10 +44,12 @@ def index(ctx: click.Context) -> None:
 @click.pass_obj
 def add(shared: Shared, /, files: tuple[Path, ...], name: str, model: str | None) -> None:
     """Add files and folders; what was added before is only read again."""
+    from edgespec.api.files import find_files
     from edgespec.index.documents import Document, LeftOut, documents
     from edgespec.index.store import Index, check_size
 
     screen, opened = shared.screen, Index(name)
+    target = None if model is None else find_files(model, None, "none").target
     n_chars = 0
     taken: list[Document] = []
     left_out: list[LeftOut] = []
@@ -68,8 +71,9 @@ def add(shared: Shared, /, files: tuple[Path, ...], name: str, model: str | None
     screen.line(
         f"{change.added:,} added, {change.replaced:,} replaced, {change.unchanged:,} unchanged"
     )
-    if model is not None:
-        _build(screen, opened, model)
+    if target is not None:
+        n_tokens = _build(screen, opened, target)
+        screen.line(f"ready for {model}: {n_tokens:,} tokens")
     screen.note(_summary(opened))
 
 
@@ -220,21 +224,19 @@ def _summary(opened: "Index") -> str:
     )
 
 
-def _build(screen: Screen, opened: "Index", model: str) -> None:
-    from edgespec.api.files import find_files
+def _build(screen: Screen, opened: "Index", target: "GgufHeader") -> int:
     from edgespec.engine.tokenizer import Tokenizer
     from edgespec.index.ready import shards_of
     from edgespec.index.vocabulary import vocabulary_of
 
-    header = find_files(model, None, "none").target
-    with Tokenizer(header.path) as tokenizer:
+    with Tokenizer(target.path) as tokenizer:
         shards = shards_of(
             opened,
-            vocabulary_of(header),
+            vocabulary_of(target),
             lambda text: tokenizer.vocab.tokenize(text, parse_special=False),
             lambda phase, share: screen.status(f"{phase}: {share:.0%}"),
         )
     n = sum(len(shard) for shard in shards)
     for shard in shards:
         shard.close()
-    screen.line(f"ready for {model}: {n:,} tokens")
+    return n

@@ -60,6 +60,14 @@ def test_add_for_a_model_makes_it_ready(texts: Path, tmp_path: Path) -> None:
     assert len(list(Index("default").folder.glob("*.shard"))) == 1
 
 
+def test_add_for_a_model_that_is_not_there_adds_nothing(texts: Path) -> None:
+    result = run("add", str(texts), "--for", "qwen3-14x")
+
+    assert result.exit_code != 0
+    assert "qwen3-14x" in result.stderr
+    assert run("ls").stdout == ""
+
+
 def test_add_without_any_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
