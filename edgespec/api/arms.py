@@ -17,11 +17,15 @@ _log = logging.getLogger(__name__)
 
 
 def usable_names(
-    has_draft: bool, *, has_index: bool = False, has_branches: bool = False
+    has_draft: bool, *, has_index: bool = False, max_branches: int = 0
 ) -> tuple[str, ...]:
     """The registry's drafters that can be built; one of another distribution that cannot even be
     imported is left out, with a sentence in the log."""
-    has = {"needs_draft_model": has_draft, "needs_index": has_index, "needs_branches": has_branches}
+    has = {
+        "needs_draft_model": has_draft,
+        "needs_index": has_index,
+        "needs_branches": max_branches,
+    }
 
     def is_usable(name: str) -> bool:
         try:
@@ -29,7 +33,7 @@ def usable_names(
         except UsageError as error:
             _log.warning("%s", error.message)
             return False
-        return all(is_there or not getattr(drafter, need, False) for need, is_there in has.items())
+        return all(getattr(drafter, need, 0) <= there for need, there in has.items())
 
     return tuple(filter(is_usable, names()))
 

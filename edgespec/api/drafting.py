@@ -14,6 +14,7 @@ from edgespec.control.pausable import Pausable
 from edgespec.core import Controller, Drafter
 from edgespec.drafters import COMBINES, SUPERSEDES, DrafterInputs, create
 from edgespec.drafters.arms import Branching, Free, Paid
+from edgespec.errors import UsageError
 from edgespec.events import DraftMode
 
 AUTO = "auto"
@@ -83,6 +84,10 @@ class Drafting:
         name = self.drafter if drafter is None else drafter
         if name != AUTO and name not in self.drafters:
             create(name, DrafterInputs(0, lambda token: False))  # says what is wrong with it
+            raise UsageError(
+                f"the drafter {name!r} could not be built when this model was loaded",
+                hint="load the model again, or take another --drafter",
+            )
         log = Log(name, draft_len, self.costs, self.note if name == AUTO else "")
         is_plain = name == _PLAIN
         usual = (self.drafter if self.drafter != _PLAIN else AUTO) if is_plain else name

@@ -159,7 +159,7 @@ class LoadedModel:
         usable = usable_names(
             inputs.session is not None,
             has_index=loaded.retriever is not None,
-            has_branches=loaded.session.max_branches > 0,
+            max_branches=loaded.session.max_branches,
         )
         if drafter not in (AUTO, *usable):
             create(drafter, inputs)  # says what is missing

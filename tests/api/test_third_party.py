@@ -89,3 +89,13 @@ def test_stranger_that_was_asked_for_and_cannot_be_had_is_an_error(
 
     with pytest.raises(UsageError, match="'last' cannot be built: no room"):
         loaded(drafter="last")
+
+
+def test_stranger_that_could_not_be_built_then_is_not_taken_later(
+    install: Install, loaded: Loader
+) -> None:
+    install(SOUND.replace("pass", "assert not inputs.n_vocab, 'no room'"), "last = stranger:Last")
+    model = loaded()
+
+    with pytest.raises(UsageError, match="'last' could not be built"):
+        model.complete(PROMPT, Options(max_tokens=24, drafter="last"))
