@@ -122,7 +122,8 @@ class ScriptedStream:
             for i, event in enumerate(self._scripted_events()):
                 if i == self._script.hold_at:
                     self._model.is_holding.set()
-                    self._model.gate.wait()
+                    while not self._model.gate.wait(0.1):
+                        pass  # in pieces, so that no signal is missed in the main thread
                 if self._script.pace_s and isinstance(event, PromptProgress | Round):
                     self._cancelled.wait(self._script.pace_s)
                 if self._cancelled.is_set():

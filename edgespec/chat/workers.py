@@ -48,6 +48,9 @@ FORCE_AFTER_S = 3.0
 _SAVING_S = 5.0
 """So long an answer waits for its prompt to be on the disk, or in the fallback file."""
 
+_HEARS_S = 0.2
+"""So late at most a signal is heard by who waits for news."""
+
 OpenModel = Callable[[Callable[[LoadProgress], None]], LanguageModel]
 """Loads the model, telling its progress; runs off the front end's thread."""
 
@@ -186,8 +189,13 @@ class Workers:
         return taken
 
     def wait(self) -> None:
-        """Block until there is something to take."""
-        self._news.wait()
+        """Block until there is something to take.
+
+        In pieces: Python acts on a signal between them, also on one that came just before a lock's
+        wait and did not interrupt it.
+        """
+        while not self._news.wait(_HEARS_S):
+            pass
 
     def close(self, timeout_s: float) -> None:
         """Wait for the threads; a load ends at its next progress, or frees its model at its end."""

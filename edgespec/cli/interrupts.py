@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import FrameType
 
 _log = logging.getLogger(__name__)
-_AGAIN_S = 0.05
-"""So long a signal may take to end a wait before it is sent once more."""
+_LATE_S = 0.05
+"""So long a signal may take to end a wait before the wait is interrupted once more."""
 
 
 class Terminated(BaseException):
@@ -67,7 +67,8 @@ def unmissed() -> Iterator[None]:
 
     Python runs its handlers when a wait is interrupted. A signal between the prompt and the
     select() of readline would wait for the next key with it (CPython, Modules/readline.c,
-    readline_until_enter_or_signal), so it is sent again until the block is left. Not on Windows,
+    readline_until_enter_or_signal), so the wait is interrupted again until the block is left: by
+    SIGURG, which means nothing here, since the handler of the first may have begun. Not on Windows,
     whose console does not wait like that, and not outside the main thread, which gets no signals.
     """
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
@@ -77,21 +78,23 @@ def unmissed() -> Iterator[None]:
     told, tells = os.pipe()
     os.set_blocking(tells, False)
 
-    def send_again() -> None:
+    def interrupt_again() -> None:
         while came := os.read(told, 1):
-            while came[0] in (signal.SIGINT, *_ENDS) and not is_over.wait(_AGAIN_S):
-                signal.pthread_kill(waiter, came[0])
+            while came[0] in (signal.SIGINT, *_ENDS) and not is_over.wait(_LATE_S):
+                signal.pthread_kill(waiter, signal.SIGURG)
 
-    sender = threading.Thread(target=send_again, name="edgespec-signals", daemon=True)
-    sender.start()
+    watcher = threading.Thread(target=interrupt_again, name="edgespec-signals", daemon=True)
+    watcher.start()
     before = signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    urgent = signal.signal(signal.SIGURG, lambda number, frame: None)
     try:
         yield
     finally:
         is_over.set()
+        signal.signal(signal.SIGURG, urgent)
         signal.set_wakeup_fd(before)
         os.close(tells)
-        sender.join()
+        watcher.join()
         os.close(told)
 
 

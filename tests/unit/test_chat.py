@@ -1,5 +1,10 @@
+import signal
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
+
+import pytest
 
 from edgespec.api.types import LanguageModel
 from edgespec.chat.controller import ChatController, LoadProgress
@@ -221,3 +226,35 @@ def test_mode_chosen_before_the_answer_has_a_stream_is_the_one_it_begins_with() 
 
     assert lm.requests[0].options.drafter is None
     assert lm.streams[0].modes == ["auto"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals for one thread")
+def test_follow_hears_a_signal_that_did_not_interrupt_its_wait() -> None:
+    """One that comes just before a lock's wait does not; here another thread gets it."""
+    controller, lm = attached(Script("one two three", hold_at=2))
+    is_heard = threading.Event()
+
+    def signals() -> None:
+        lm.is_holding.wait()
+        time.sleep(0.1)  # it is drained, and waited for
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        is_heard.wait(10)
+        lm.release()  # who did not hear it is told of the end
+
+    elsewhere = threading.Thread(target=signals)
+    elsewhere.start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        controller.send("count")
+        with pytest.raises(KeyboardInterrupt):
+            followed(controller)
+        was_held = not lm.gate.is_set()
+    finally:
+        is_heard.set()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, before)
+        elsewhere.join()
+    followed(controller)
+
+    assert was_held
