@@ -19,7 +19,7 @@ from edgespec.cli.interrupts import unmissed
 from edgespec.errors import EdgespecError
 from edgespec.text.clean import CleanStream, clean
 
-_PASTE_S = 0.02
+PASTE_S = 0.02
 """So soon a pasted line is followed by the next one."""
 
 
@@ -162,12 +162,11 @@ class Screen:
         editor = _line_editor() if self.is_typed else None
         return editor.get_line_buffer().strip("\n\0") if editor is not None else ""
 
-    @property
-    def has_more(self) -> bool:
-        """Whether the next line is there already, as after a paste."""
+    def has_line(self, within_s: float = 0.0) -> bool:
+        """Whether a line that was typed or pasted is there already, or comes so soon."""
         if not self.is_typed or sys.platform == "win32":
             return False
-        return bool(select.select([sys.stdin], [], [], _PASTE_S)[0])
+        return bool(select.select([sys.stdin], [], [], within_s)[0])
 
     def remember(self, lines: list[str]) -> None:
         """Let the Up key bring these back."""

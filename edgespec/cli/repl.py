@@ -6,7 +6,6 @@ Same conversation and commands as the TUI's; answers go to stdout, everything el
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from edgespec.chat.outcome import Outcome
 from edgespec.chat.turns import ContextFull, LoadProgress, Notice, Returned, Update
 from edgespec.cli.explain import explained
 from edgespec.cli.interrupts import stopping
-from edgespec.cli.render import Screen
+from edgespec.cli.render import PASTE_S, Screen
 from edgespec.cli.wording import draft_line, loading_line, reading_line, speed_line
 from edgespec.errors import EdgespecError
 from edgespec.events import Delta
@@ -31,8 +30,6 @@ second time it leaves, as Ctrl-D does. Up and Down bring back earlier messages.
 A line that ends with \\ goes on in the next one; lines that are pasted together are one message."""
 _JOT_S = 0.5
 """So often the line that is being typed is looked at."""
-_TYPED_AHEAD_S = 0.05
-"""A line that is there so soon was typed before it was asked for, with Enter after each."""
 _USAGE_WIDTH = 28
 _LONG_PROMPT = 1000
 """From so many tokens on, reading is worth a word where no status line can be shown."""
@@ -119,7 +116,9 @@ class _Talk:
                 self._tell(update)
             start, self.draft = self.draft, ""
             prompt = "... " if lines else "edit> " if self.edited else "you> "
-            asked_s = time.monotonic()
+            is_typed_ahead = (
+                self.screen.has_line()
+            )  # with Enter after each, before it was asked for
             try:
                 with self._jotting(lines, start):
                     line = self.screen.read_line(prompt, start)
@@ -132,8 +131,7 @@ class _Talk:
                 continue
             if line is None:
                 return "\n".join(lines) if lines else None
-            is_waited_for = time.monotonic() - asked_s >= _TYPED_AHEAD_S
-            is_pasted = (is_pasted or is_waited_for) and self._goes_on(line)
+            is_pasted = (is_pasted or not is_typed_ahead) and self._goes_on(line)
             if not is_pasted and not line.endswith("\\"):
                 self.chat.chats.jot("")
                 return "\n".join([*lines, line])
@@ -142,7 +140,7 @@ class _Talk:
 
     def _goes_on(self, line: str) -> bool:
         """Whether the next line was pasted with this one: a dumb terminal does not say so."""
-        return not line.startswith("/") and self.screen.has_more
+        return not line.startswith("/") and self.screen.has_line(PASTE_S)
 
     @contextmanager
     def _jotting(self, lines: list[str], start: str) -> Iterator[None]:

@@ -1,14 +1,18 @@
-"""The command as a real process: started, fed, watched in a terminal of its own."""
+"""The command as a real process: started, fed, watched in a terminal of its own, ended."""
 
+import codecs
 import os
 import pty
 import select
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60.0
 
 
 COMMAND = (sys.executable, str(Path(__file__).with_name("scripted_main.py")))
@@ -18,51 +22,97 @@ def environment(**extra: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), **extra}
 
 
+class Shown:
+    """What a terminal shows, read step by step, and the keys typed into it."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._at = 0
+        self.text = ""
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._terminal, keys)
+
+    def until(self, words: str) -> None:
+        """Wait for `words` after those waited for before."""
+        while (found := self.text.find(words, self._at)) < 0:
+            assert self._reads_more(), self.text
+        self._at = found + len(words)
+
+    def to_the_end(self) -> str:
+        """All of it, once the process is gone."""
+        while self._reads_more():
+            pass
+        return self.text.replace("\r\n", "\n")
+
+    def _reads_more(self) -> bool:
+        """False at the end."""
+        assert select.select([self._terminal], [], [], PATIENCE_S)[0], self.text
+        piece = b""
+        with suppress(OSError):  # Linux's end of a terminal whose other side is closed
+            piece = os.read(self._terminal, 4096)
+        self.text += self._decoder.decode(piece)
+        return bool(piece)
+
+
+@contextmanager
+def at_terminal(
+    *arguments: str, typed: str = "", command: Sequence[str] = COMMAND, **extra: str
+) -> Iterator[tuple[subprocess.Popen[bytes], Shown]]:
+    """The command in a terminal, where `typed` was typed before it began.
+
+    It is killed at the end of the block: no later test finds what a failed one left.
+    """
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, typed.encode())
+        with _listening_to_hangups():
+            process = subprocess.Popen(
+                [*command, *arguments],
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
+                env=environment(**extra),
+                start_new_session=True,
+            )
+        os.close(theirs)
+        with process:
+            try:
+                yield process, Shown(ours)
+            finally:
+                process.kill()
+    finally:
+        os.close(ours)
+
+
+@contextmanager
+def _listening_to_hangups() -> Iterator[None]:
+    """Under nohup a child would ignore SIGHUP."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def in_terminal(
-    *arguments: str, typed: bytes = b"", interrupt_at: bytes | None = None, **extra: str
+    *arguments: str,
+    typed: str = "",
+    interrupt_at: str = "",
+    command: Sequence[str] = COMMAND,
+    **extra: str,
 ) -> tuple[int, str]:
     """Exit code and everything shown by the command in a terminal where `typed` is typed.
 
     `interrupt_at`: what has to be shown before SIGINT comes, once.
     """
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(**extra),
-    )
-    os.close(theirs)
-    os.write(ours, typed)
-    shown = b""
-    try:
-        while piece := os.read(ours, 4096):
-            shown += piece
-            if interrupt_at is not None and interrupt_at in shown:
-                interrupt_at = None
-                process.send_signal(signal.SIGINT)
-    except OSError:  # Linux's end of a terminal whose other side is closed
-        code = process.wait()
-    os.close(ours)
-    return code, shown.decode().replace("\r\n", "\n")
-
-
-class Shown:
-    """What a terminal shows, read step by step."""
-
-    def __init__(self, terminal: int) -> None:
-        self._terminal = terminal
-        self._at = 0
-        self.text = ""
-
-    def until(self, words: str) -> None:
-        """Wait for `words` after those waited for before."""
-        while (found := self.text.find(words, self._at)) < 0:
-            is_ready, _, _ = select.select([self._terminal], [], [], 30)
-            assert is_ready, self.text
-            self.text += os.read(self._terminal, 4096).decode()
-        self._at = found + len(words)
+    with at_terminal(*arguments, typed=typed, command=command, **extra) as (process, screen):
+        if interrupt_at:
+            screen.until(interrupt_at)
+            process.send_signal(signal.SIGINT)
+        shown = screen.to_the_end()
+        return process.wait(PATIENCE_S), shown
 
 
 HOSTILE = (

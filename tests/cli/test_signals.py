@@ -1,7 +1,5 @@
 """SIGINT, SIGTERM and SIGKILL at every phase, in real processes."""
 
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -12,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from edgespec.history.library import Library, history_path
-from tests.cli.processes import COMMAND, Shown, environment, in_terminal
+from tests.cli.processes import COMMAND, PATIENCE_S, at_terminal, environment, in_terminal
 
 HOLD_AFTER_A_WORD = {"SCRIPT_TEXT": "one two three four five six seven", "SCRIPT_HOLD_AT": "3"}
 
@@ -75,7 +73,7 @@ def test_kill_in_an_answer_leaves_prompt_and_partial_text_to_continue(gguf: str)
         assert process.stdin is not None
         process.stdin.write(b"Hi\n")
         process.stdin.flush()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not (history_path().exists() and Library().search("four")):
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -94,30 +92,20 @@ def test_kill_in_an_answer_leaves_prompt_and_partial_text_to_continue(gguf: str)
 
 
 def test_interrupt_at_the_prompt_keeps_the_line_and_the_second_one_leaves(gguf: str) -> None:
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "-m", gguf, "--plain"],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(SCRIPT_TEXT="Hello."),
-    )
-    os.close(theirs)
-
-    screen = Shown(ours)
-    screen.until("you> ")
-    os.write(ours, b"half typed")
-    screen.until("half typed")
-    process.send_signal(signal.SIGINT)
-    screen.until("you> ")
-    os.write(ours, b"\x1b[A\n")  # Up, Enter
-    screen.until("Hello.")
-    for _ in range(2):
+    with at_terminal("-m", gguf, "--plain", SCRIPT_TEXT="Hello.") as (process, screen):
         screen.until("you> ")
+        screen.type(b"half typed")
+        screen.until("half typed")
         process.send_signal(signal.SIGINT)
+        screen.until("you> ")
+        screen.type(b"\x1b[A\n")  # Up, Enter
+        screen.until("Hello.")
+        for _ in range(2):
+            screen.until("you> ")
+            process.send_signal(signal.SIGINT)
 
-    assert process.wait() == 130
-    os.close(ours)
+        assert process.wait(PATIENCE_S) == 130
+
     assert screen.text.count("cleared; Up brings it back, Ctrl-C again leaves") == 2
     assert [turn.prompt for turn in Library().last().turns] == ["half typed"]
 
@@ -136,31 +124,19 @@ runpy.run_path({COMMAND[-1]!r})
 def test_signal_between_the_prompt_and_the_wait_is_not_missed(
     number: signal.Signals, code: int, gguf: str
 ) -> None:
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-c", EARLY, "-m", gguf, "--plain"],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(),
-    ) as process:
-        os.close(theirs)
-        try:
-            screen = Shown(ours)
-            for _ in range(2 if number == signal.SIGINT else 1):
-                screen.until("you> ")
-                time.sleep(0.2)  # in pause()
-                process.send_signal(number)
+    early = (sys.executable, "-c", EARLY)
+    with at_terminal("-m", gguf, "--plain", command=early) as (process, screen):
+        for _ in range(2 if number == signal.SIGINT else 1):
+            screen.until("you> ")
+            time.sleep(0.2)  # in pause()
+            process.send_signal(number)
 
-            assert process.wait(30) == code
-        finally:
-            process.kill()
-    os.close(ours)
+        assert process.wait(PATIENCE_S) == code
 
 
 def test_interrupted_load_leaves_no_status_behind(gguf: str) -> None:
     code, shown = in_terminal(
-        "-m", gguf, "--plain", interrupt_at=b"40%", SCRIPT_LOAD="hold", SCRIPT_AT_EXIT="in order"
+        "-m", gguf, "--plain", interrupt_at="40%", SCRIPT_LOAD="hold", SCRIPT_AT_EXIT="in order"
     )
 
     assert code == 130

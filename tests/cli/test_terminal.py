@@ -8,7 +8,7 @@ from tests.cli.processes import HOSTILE, in_terminal
 
 def test_last_line_of_a_chat_says_how_to_go_on_with_it(gguf: str) -> None:
     code, shown = in_terminal(
-        "-m", gguf, "--plain", typed=b"Hi\n/quit\n", SCRIPT_TEXT="Hello.", TERM="dumb"
+        "-m", gguf, "--plain", typed="Hi\n/quit\n", SCRIPT_TEXT="Hello.", TERM="dumb"
     )
 
     saved = Library().last().chat.id
@@ -17,16 +17,16 @@ def test_last_line_of_a_chat_says_how_to_go_on_with_it(gguf: str) -> None:
 
 
 def test_messages_of_earlier_chats_come_back_with_the_up_key(gguf: str) -> None:
-    in_terminal("-m", gguf, "--plain", typed=b"from before\n/quit\n", SCRIPT_TEXT="Hello.")
+    in_terminal("-m", gguf, "--plain", typed="from before\n/quit\n", SCRIPT_TEXT="Hello.")
 
-    _, shown = in_terminal("-m", gguf, "--plain", typed=b"\x1b[A\n/quit\n", SCRIPT_TEXT="Hello.")
+    _, shown = in_terminal("-m", gguf, "--plain", typed="\x1b[A\n/quit\n", SCRIPT_TEXT="Hello.")
 
     assert [chat.title for chat in Library().chats()] == ["from before", "from before"], shown
 
 
 def test_dumb_terminal_gets_the_line_chat_without_escapes(gguf: str) -> None:
     code, shown = in_terminal(
-        "-m", gguf, typed=b"Hi\n/quit\n", TERM="dumb", SCRIPT_TEXT="Hello \x1b[31mred."
+        "-m", gguf, typed="Hi\n/quit\n", TERM="dumb", SCRIPT_TEXT="Hello \x1b[31mred."
     )
 
     assert code == 0
@@ -38,7 +38,7 @@ def test_dumb_terminal_is_told_once_that_the_model_thinks(gguf: str) -> None:
     thinking = {"SCRIPT_REASONING": "a b " * 9, "SCRIPT_HOLD_AT": "6"}
 
     _, shown = in_terminal(
-        "-m", gguf, typed=b"Hi\n/quit\n", interrupt_at=b"[thinking]", TERM="dumb", **thinking
+        "-m", gguf, typed="Hi\n/quit\n", interrupt_at="[thinking]", TERM="dumb", **thinking
     )
 
     assert shown.count("[thinking]\n") == 1
@@ -47,7 +47,7 @@ def test_dumb_terminal_is_told_once_that_the_model_thinks(gguf: str) -> None:
 
 def test_line_chat_never_lets_a_text_command_the_terminal(gguf: str) -> None:
     _, shown = in_terminal(
-        "-m", gguf, "--plain", typed=b"Hi\n/show\n/quit\n", TERM="dumb", SCRIPT_TEXT=HOSTILE
+        "-m", gguf, "--plain", typed="Hi\n/show\n/quit\n", TERM="dumb", SCRIPT_TEXT=HOSTILE
     )
 
     lines = shown.splitlines()
@@ -58,7 +58,7 @@ def test_line_chat_never_lets_a_text_command_the_terminal(gguf: str) -> None:
 
 def test_line_chat_uses_no_colour(gguf: str) -> None:
     _, shown = in_terminal(
-        "-m", gguf, "--plain", typed=b"Hi\n/help\n/quit\n", NO_COLOR="1", SCRIPT_TEXT="Hello."
+        "-m", gguf, "--plain", typed="Hi\n/help\n/quit\n", NO_COLOR="1", SCRIPT_TEXT="Hello."
     )
 
     assert "Hello." in shown
@@ -79,7 +79,7 @@ def test_log_record_begins_on_a_line_of_its_own_after_a_status(gguf: str) -> Non
 
 
 def test_person_is_asked_before_a_download_and_may_refuse() -> None:
-    code, shown = in_terminal("-p", "Hi", typed=b"n\n", SCRIPT_TEXT="Hello.")
+    code, shown = in_terminal("-p", "Hi", typed="n\n", SCRIPT_TEXT="Hello.")
 
     assert code == 3
     assert "smollm2-135m (SmolLM2-135M-Instruct.Q4_1.gguf, 98 MB, from the Python" in shown

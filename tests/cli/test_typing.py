@@ -1,61 +1,33 @@
 """Line by line at a terminal: what is typed or pasted is never lost, whatever ends the process."""
 
-import os
-import pty
 import signal
-import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
 from edgespec.history.library import Library, history_path
-from tests.cli.processes import COMMAND, Shown, environment
+from tests.cli.processes import COMMAND, PATIENCE_S, at_terminal, in_terminal
 
 HELD = {"SCRIPT_TEXT": "one two three four five six seven", "SCRIPT_HOLD_AT": "3"}
 
 
-@contextmanager
-def at_terminal(*arguments: str, **extra: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A process at a terminal, and that terminal's other end."""
-    ours, theirs = pty.openpty()
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(**extra),
-        start_new_session=True,
-    )
-    signal.signal(signal.SIGHUP, before)
-    os.close(theirs)
-    try:
-        yield process, ours
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-
-
 def until(is_reached: Callable[[], bool]) -> None:
-    """Wait for it, half a minute at most."""
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + PATIENCE_S
     while not is_reached():
         assert time.monotonic() < deadline_s
         time.sleep(0.02)
 
 
 def test_closed_terminal_ends_the_line_chat_with_all_text_kept(gguf: str) -> None:
-    with at_terminal("-m", gguf, "--plain", **HELD) as (process, ours):
-        screen = Shown(ours)
+    with at_terminal("-m", gguf, "--plain", **HELD) as (process, screen):
         screen.until("you> ")
-        os.write(ours, b"Hi\n")
+        screen.type(b"Hi\n")
         screen.until("one")
         process.send_signal(signal.SIGHUP)
 
-        assert process.wait(timeout=30) == 143
+        assert process.wait(PATIENCE_S) == 143
 
     turn = Library().last().turns[0]
     assert (turn.prompt, turn.status) == ("Hi", "stopped")
@@ -63,21 +35,19 @@ def test_closed_terminal_ends_the_line_chat_with_all_text_kept(gguf: str) -> Non
 
 
 def test_line_being_typed_survives_a_kill_with_those_above_it(gguf: str) -> None:
-    with at_terminal("-m", gguf, "--plain") as (process, ours):
-        screen = Shown(ours)
+    with at_terminal("-m", gguf, "--plain") as (process, screen):
         screen.until("you> ")
-        os.write(ours, b"first line\\\n")
+        screen.type(b"first line\\\n")
         screen.until("... ")
-        os.write(ours, b"half of the sec")
+        screen.type(b"half of the sec")
         screen.until("half of the sec")
         kept = history_path().parent / f"unsent-{process.pid}.txt"
         until(lambda: kept.exists() and kept.read_text().endswith("the sec"))
 
-    with at_terminal("-m", gguf, "--plain", SCRIPT_TEXT="Hello.") as (_, ours):
-        screen = Shown(ours)
+    with at_terminal("-m", gguf, "--plain", SCRIPT_TEXT="Hello.") as (_, screen):
         screen.until("first line")
         screen.until("half of the sec")
-        os.write(ours, b"ond\n")
+        screen.type(b"ond\n")
         screen.until("Hello.")
         until(lambda: Library().last() is not None)
 
@@ -89,14 +59,42 @@ def test_line_being_typed_survives_a_kill_with_those_above_it(gguf: str) -> None
     [("xterm-256color", b"\x1b[200~one\r\rtwo\x1b[201~"), ("dumb", b"one\r\rtwo")],
 )
 def test_pasted_lines_are_one_message(term: str, pasted: bytes, gguf: str) -> None:
-    with at_terminal("-m", gguf, "--plain", TERM=term, SCRIPT_TEXT="Hello.") as (_, ours):
-        screen = Shown(ours)
+    with at_terminal("-m", gguf, "--plain", TERM=term, SCRIPT_TEXT="Hello.") as (_, screen):
         screen.until("you> ")
-        time.sleep(0.2)  # a person looks at the prompt first
-        os.write(ours, pasted)
+        screen.type(pasted)
         screen.until("two")
-        os.write(ours, b"\r")
+        screen.type(b"\r")
         screen.until("Hello.")
         until(lambda: Library().last() is not None)
 
         assert [turn.prompt for turn in Library().last().turns] == ["one\n\ntwo"]
+
+
+# readline calls this hook between the prompt and the first key, as a busy machine would.
+SLOW = f"""
+import ctypes, readline, runpy, time
+hook = ctypes.c_void_p.in_dll(ctypes.CDLL(readline.__file__), "rl_pre_input_hook")
+slow = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: time.sleep(0.2) or 0)
+hook.value = ctypes.cast(slow, ctypes.c_void_p).value
+runpy.run_path({COMMAND[-1]!r})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the hook is GNU readline's")
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_lines_typed_before_they_were_asked_for_are_messages_on_a_slow_machine(
+    term: str, gguf: str
+) -> None:
+    slow = (sys.executable, "-c", SLOW)
+
+    in_terminal(
+        "-m",
+        gguf,
+        "--plain",
+        typed="one\ntwo\n/quit\n",
+        command=slow,
+        TERM=term,
+        SCRIPT_TEXT="Yes.",
+    )
+
+    assert [turn.prompt for turn in Library().last().turns] == ["one", "two"]
