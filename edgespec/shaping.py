@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite
+from operator import index
 
 from edgespec.errors import UsageError
 
@@ -38,6 +39,13 @@ class Sampling:
     whatever the drafter."""
 
     def __post_init__(self) -> None:
+        self._check()
+        for name in ("top_k", "repeat_last_n", "seed"):
+            if (value := getattr(self, name)) is not None:
+                # numpy's integers have few bits: what is reckoned with them would overflow.
+                object.__setattr__(self, name, index(value))
+
+    def _check(self) -> None:
         checks = (
             ("temperature", isfinite(self.temperature) and self.temperature >= 0, "0 or more"),
             (

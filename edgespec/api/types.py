@@ -6,6 +6,7 @@ implements it, the tests' scripted model too.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NotRequired, Protocol, TypedDict
 
@@ -35,6 +36,7 @@ Prompt = str | Sequence[Message]
 
 
 DraftVocab = Literal["same", "intersect"]
+_COUNTS = ("max_tokens", "draft_len", "logprobs")
 
 
 class Placing(TypedDict, total=False):
@@ -112,9 +114,14 @@ class Options:
     raw: bool = False
     """The prompt is a plain text to continue: no chat template, control tokens parsed."""
 
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            if is_whole(value := getattr(self, name)):  # numpy's integers would overflow later
+                object.__setattr__(self, name, index(value))
+
     def check(self) -> None:
         """Raises: `UsageError` for a value without a meaning, whatever the model and the prompt."""
-        for name in ("max_tokens", "draft_len", "logprobs"):
+        for name in _COUNTS:
             value = getattr(self, name)
             if value is not None and not (is_whole(value) and value >= 0):
                 raise UsageError(

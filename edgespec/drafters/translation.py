@@ -67,8 +67,8 @@ class SameVocab:
         return fitted(row, self._n_target)
 
     def token(self, token: int) -> int | None:
-        """Itself."""
-        return token
+        """Itself, but for a padding id that the draft model lacks."""
+        return token if token < self._n_draft else None
 
 
 def fitted(row: Row, n_vocab: int) -> Row:

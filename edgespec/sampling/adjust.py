@@ -20,7 +20,7 @@ def adjusted(row: Row, params: Sampling, history: Tokens) -> Row:
     """The row after bias and penalties; `row` itself (never written to) when there are none.
 
     Entries may become -inf (banned) but never +inf: tokens biased to +inf come back as the only
-    finite ones, all alike.
+    finite ones, all alike. What is impossible stays so, whatever its other biases.
     """
     n_penalised = _n_penalised(params, len(history))
     if not params.logit_bias and not n_penalised:
@@ -29,8 +29,9 @@ def adjusted(row: Row, params: Sampling, history: Tokens) -> Row:
     # An absurd penalty may leave float32's range; as infinity it still means what it says.
     with np.errstate(over="ignore"):
         for token, bias in params.logit_bias:
-            if token < len(logits):
-                logits[token] += np.float32(bias)
+            amount = np.float32(bias)
+            if token < len(logits) and logits[token] != -np.inf:
+                logits[token] = amount if amount == -np.inf else logits[token] + amount
         _penalise(logits, params, history[len(history) - n_penalised :])
     if logits.max() == np.inf:
         logits = np.where(logits == np.inf, np.float32(0), np.float32(-np.inf))

@@ -2,7 +2,9 @@
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import psutil
 import pytest
 
@@ -258,6 +260,23 @@ def test_meaningless_request_is_refused_before_the_engine_hears_of_it(
         ).stats.generated_tokens
         == 1
     )
+
+
+def test_numpy_s_integers_count_as_whole_numbers_everywhere(pair: LoadedModel) -> None:
+    """They have few bits: what is reckoned with them overflows."""
+    asked = options(9, seed=5, logprobs=2, draft_len=3)
+    shaping = replace(asked.sampling, seed=np.uint8(5))  # type: ignore[arg-type]
+    narrow = Options(
+        shaping,
+        np.uint8(9),  # type: ignore[arg-type]
+        draft_len=np.int8(3),  # type: ignore[arg-type]
+        logprobs=np.int16(2),  # type: ignore[arg-type]
+    )
+
+    said = pair.complete("n" * 300, narrow)
+
+    assert narrow == asked
+    assert said.tokens == pair.complete("n" * 300, asked).tokens
 
 
 def test_control_tokens_in_a_users_text_stay_text(

@@ -256,6 +256,25 @@ def test_biases_at_the_ends_of_the_float_range_mean_what_they_say(
     assert as_dict(shaped(np.zeros(n_vocab, np.float32), params, NO_HISTORY)) == {2: 1.0}
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("logits", "bias"),
+    [
+        ((9, 1, 0), ((2, -math.inf), (2, math.inf))),
+        ((9, 1, 0), ((2, math.inf), (2, -math.inf))),
+        ((9, 1, -math.inf), ((2, math.inf),)),
+        ((9, 1, -math.inf), ((2, 3e38), (2, 3e38))),
+    ],
+)
+def test_no_bias_makes_the_impossible_possible(
+    logits: tuple[float, ...], bias: tuple[tuple[int, float], ...], temperature: float
+) -> None:
+    """A token that is banned, or that a draft model of another vocabulary cannot say."""
+    params = Sampling(temperature, logit_bias=bias, typical_p=0.9, top_p=0.9)
+
+    assert as_dict(shaped(row_of(*logits), params, NO_HISTORY)) == {0: 1.0}
+
+
 def test_two_infinite_biases_share_the_mass() -> None:
     params = Sampling(1, logit_bias=((0, math.inf), (2, math.inf)))
 

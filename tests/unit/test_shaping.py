@@ -27,4 +27,7 @@ def test_value_out_of_range_is_refused_by_name(values: dict[str, float], sentenc
 
 
 def test_numpy_s_integers_are_whole_numbers() -> None:
-    assert Sampling(top_k=np.int64(5), seed=np.uint8(1)).top_k == 5  # type: ignore[arg-type]
+    shaping = Sampling(top_k=np.int64(5), seed=np.uint8(1))  # type: ignore[arg-type]
+
+    assert (shaping.top_k, shaping.seed) == (5, 1)
+    assert {type(shaping.top_k), type(shaping.seed)} == {int}  # numpy's would overflow later
