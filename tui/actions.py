@@ -209,7 +209,7 @@ class ChatActions(TurnActions):
         """Say what failed, and go on as a person says."""
         from .failed import FailedScreen, is_way
 
-        log = [*self.app.recent_log.lines] if isinstance(self.app, Logged) else []
+        log = [*self.app.recent_log.logged] if isinstance(self.app, Logged) else []
         screen = FailedScreen(failure, log, self.chat.description, self.copy, self.prompt.insert)
         kind = await self.app.push_screen_wait(screen)
         if kind == "model":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.events import Event, InputEvent, Key, Paste
+from textual.notifications import Notify
 from textual.screen import Screen
 
 from . import keys
@@ -148,6 +149,13 @@ class EdgespecApp(App[int]):
             self._early.append(event)
         else:
             await super().on_event(event)
+
+    def on_notify(self, event: Notify) -> None:
+        """Show it in place of the one before; F8 has them all."""
+        from .notices import make_room
+
+        make_room(self, event.notification)
+        self.recent_log.told(event.notification.message)
 
     async def _catch_up(self) -> None:
         self.is_open = True

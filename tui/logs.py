@@ -15,7 +15,7 @@ from .recent import MAX_LINES, Recent
 
 
 class LogScreen(Dialog[None]):
-    """Follows the log; s saves what is shown."""
+    """Follows the log; s saves it, without notices: they may quote the conversation."""
 
     TITLE = "Log"
     HINT = "s saves it, Esc closes"
@@ -51,7 +51,7 @@ class LogScreen(Dialog[None]):
         path = paths.state_dir() / "edgespec-log.txt"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(self._recent.lines) + "\n", encoding="utf-8")
+            path.write_text("\n".join(self._recent.logged) + "\n", encoding="utf-8")
         except OSError as error:
             self.notify(f"cannot write {path}: {error.strerror}", severity="error", markup=False)
             return

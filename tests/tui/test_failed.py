@@ -108,7 +108,7 @@ def test_who_is_typing_types_on() -> None:
 
 def test_log_is_shown_and_a_report_is_copied() -> None:
     async def test(stage: Stage, shelf: Lighter) -> None:
-        stage.app.recent_log.lines.append("12:00:00 ERROR ggml: out of memory")
+        stage.app.recent_log.logged.append("12:00:00 ERROR ggml: out of memory")
         await stage.pilot.press("f8")
         await stage.until_shown("nothing was logged")  # what came later is not of this failure
         await stage.pilot.press("ctrl+e")
