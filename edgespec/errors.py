@@ -30,6 +30,8 @@ class EdgespecError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")  # tracebacks and logs show it
 
 
 class UsageError(EdgespecError):
@@ -77,6 +79,10 @@ class ContextOverflow(EdgespecError):
         )
         self.needed = needed
         self.limit = limit
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As pickle needs it: a process pool ends when an error cannot be made again."""
+        return type(self), (self.needed, self.limit), self.__dict__
 
 
 class IndexFault(EdgespecError):
