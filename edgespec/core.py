@@ -295,7 +295,8 @@ class LearnsFromTarget(Protocol):
     """A drafter that reads the target's rows of its own branches."""
 
     def learn(self, context: Tokens, logits: Logits) -> None:
-        """Called after the step's tokens were committed, while the rows are still valid."""
+        """Called after the step's tokens were committed, while the rows are still valid; not when
+        a grammar cut the draft, whose branches would be others than those proposed."""
         ...
 
 

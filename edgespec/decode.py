@@ -80,7 +80,8 @@ def speculate(
         budget = min(end - n, target.max_logits) - 1  # one token is always the target's own
         choice = controller.choose(committed, budget)
         drafter = drafters[choice.drafter]
-        draft = legal(drafted(drafter, choice, committed, sampler), sampler.constraint, n)
+        proposed = drafted(drafter, choice, committed, sampler)
+        draft = legal(proposed, sampler.constraint, n)
         drafted_s = perf_counter()
 
         tokens = context.followed_by(draft.tokens)
@@ -101,7 +102,9 @@ def speculate(
                 sampler.commit(token)
         asked = request.n_logprobs
         told = () if asked is None else logprobs(p.rows(verdict.branch), emitted, asked)
-        if choice.drafter in learners:  # last: what a stranger does to the rows changes nothing
+        is_whole = draft.n_nodes == proposed.n_nodes
+        if is_whole and choice.drafter in learners:
+            # Last: what a stranger does to the rows changes nothing.
             learners[choice.drafter].learn(context.tokens, logits)
         accepted = min(verdict.accepted, len(emitted))
         step = Step(

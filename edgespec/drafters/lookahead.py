@@ -135,13 +135,14 @@ class LookaheadDrafter:
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """The whole tree of the shape with k nodes, else of the one that the curve says.
 
-        Whoever asks for lookahead where no shape pays gets the smallest.
+        Whoever asks for lookahead where no shape pays gets the smallest. Under a grammar no window
+        is run: it would be cut, and what is cut cannot be learned from.
         """
         self._shown = None
         by_size = (shape for shape in SHAPES if shape.n_nodes == k)
         shape = self._shape or next(by_size, None) or shape_for(self._costs) or SHAPES[0]
         self._follow(context, shape)
-        if shape.n_nodes > k:
+        if shape.n_nodes > k or sampler.constraint is not None:
             return Draft(self._said[:k])
         n = len(context)
         self._root = int(context[-1])

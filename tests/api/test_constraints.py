@@ -28,6 +28,11 @@ LIST = 'root ::= "- " item ("\\n- " item)* "."\nitem ::= "the inn" | "the hen"'
 PROMPT = "the inn and the hen: the inn, the hen, the inn, the hen"
 
 
+BRANCHING = ("tree", "lookahead", "auto")
+NODES = (7, 13, 29)
+"""Those of lookahead's windows, whose drafts branch from so many on."""
+
+
 def sampled(**more: object) -> Options:
     return options(160, temperature=1.0, **more)
 
@@ -44,6 +49,21 @@ def test_answer_fits_its_schema(pair: LoadedModel, drafter: str, k: int) -> None
     assert len(value["name"]) <= 6
     assert value["n"] in (1, 22, 333)
     assert set(value["tags"]) <= {"the inn", "the hen"}
+
+
+@pytest.mark.parametrize("n", NODES)
+@pytest.mark.parametrize("name", BRANCHING)
+def test_answers_under_drafts_that_branch_fit_their_schema(
+    loaded: Callable[..., LoadedModel], name: str, n: int
+) -> None:
+    model = loaded("llama", "draft")  # whatever is at hand, in passes that branch
+    for seed in range(3):
+        chosen = sampled(json_schema=SCHEMA, drafter=name, draft_len=n, seed=seed)
+
+        reply = model.complete(PROMPT, chosen)
+
+        assert json.loads(reply.text)["n"] in (1, 22, 333)
+        assert reply.stats.finish_reason == "stop"
 
 
 @pytest.mark.parametrize("k", [1, 3, 15])

@@ -149,6 +149,17 @@ def test_learner_sees_the_committed_text_and_living_rows() -> None:
     assert all(np.isfinite(row).all() for row in learner.rows)
 
 
+def test_learner_hears_nothing_of_a_draft_that_the_grammar_cut() -> None:
+    """The rows would be those of other branches than it proposed."""
+    learner = Learner()
+
+    done = run(learner, k=1, max_tokens=6, constraint=Banned(7))
+
+    assert done.tokens == run(max_tokens=6, constraint=Banned(7)).tokens
+    assert {step.rows for step in done.steps} == {3}
+    assert learner.contexts == []
+
+
 def test_fault_of_the_target_ends_the_loop_and_leaves_the_session_usable() -> None:
     lm = NumpyLM(N_VOCAB, faults=(4,))
     with pytest.raises(DecodeFailed):

@@ -12,6 +12,7 @@ from edgespec.drafters import DrafterInputs, create
 from edgespec.drafters.lookahead import SHAPES, LookaheadDrafter, Shape, shape_for
 from edgespec.errors import UsageError
 from edgespec.sampling import RequestSampler
+from tests.unit.decode_loop import Banned
 
 N_VOCAB = 50
 FREE = PassCosts((1, 8, 9, 16, 17, 32, 33, 64), (1.0, 1.0, 1.0, 1.1, 1.1, 1.2, 1.2, 1.3))
@@ -75,6 +76,16 @@ def test_draft_has_the_nodes_and_branches_of_its_shape(shape: Shape) -> None:
 
 def test_budget_below_the_shape_gives_no_draft() -> None:
     assert drafter(SMALL).draft(text(1, 2, 3), SMALL.n_nodes - 1, sampler()) == Draft()
+
+
+def test_no_window_is_run_under_a_grammar() -> None:
+    """It cuts most of what a window guesses; the pool goes on drafting."""
+    context = text(1, 2, 3, 4, 1)
+    sampling = RequestSampler(Sampling(), N_VOCAB, Banned(9))
+
+    draft = drafter(SMALL).draft(context, SMALL.n_nodes, sampling)
+
+    assert draft == Draft((2, 3, 4))
 
 
 def test_gram_of_the_text_is_tried_where_it_begins_again() -> None:
