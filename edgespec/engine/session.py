@@ -18,7 +18,6 @@ from edgespec.engine.batch import Batch
 from edgespec.engine.context import NativeContext
 from edgespec.engine.rollback import Kind, Rollback
 from edgespec.engine.rows import IS_CHECKING, Rows
-from edgespec.errors import DecodeFailed, Interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class LlamaSession:
         missing = len(tokens) - self._n_resident
         try:
             self._decode(tokens, n_logits, n_rows, branches)
-        except (DecodeFailed, Interrupted):
+        except BaseException:  # a state that could not be saved, or a fault of ours
             self._resync()
             raise
         if IS_CHECKING:
@@ -209,8 +208,8 @@ class LlamaSession:
 
     def _resync(self) -> None:
         """After a fault: believe llama.cpp about what is left, or nothing where it cannot tell."""
-        for branch in self._branches:
-            self._context.remove(branch.sequence, 0)
+        for sequence in range(1, 1 + self.max_branches):
+            self._context.remove(sequence, 0)
         self._branches = ()
         self._rollback.decoded(0)
         left = self._context.end()

@@ -1,13 +1,16 @@
 """The classes of memory: what each keeps, and that nothing stale is ever put back."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from edgespec.core import Tokens
+from edgespec.core import Branch, Tokens
 from edgespec.engine.session import LlamaSession
-from edgespec.errors import DecodeFailed
+from edgespec.errors import DecodeFailed, EngineError
+from tests.engine.conftest import SMALL, TinyModels
 from tests.engine.test_session_stateful import ATOL, inject_fault
 
 Opener = Callable[..., LlamaSession]
@@ -52,6 +55,56 @@ def test_states_saved_before_a_fault_are_not_put_back_after_it(
     row = session.forward(turned, n_logits=1)[0].copy()
 
     np.testing.assert_allclose(row, fresh.forward(turned, n_logits=1)[0], atol=ATOL, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["mamba", "lfm2", "lfm2-window"])
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_state_that_cannot_be_saved_costs_one_pass(
+    open_session: Opener, name: str, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before a pass or behind it: what is in the cache then must be known again."""
+    session, fresh = open_session(name), open_session(name, rollback="replay")
+    context: Any = session._context
+    states, save = iter(range(1, 100)), context.save_state
+
+    def save_state() -> bytes:
+        if next(states) == at:
+            raise EngineError("injected")
+        found: bytes = save()
+        return found
+
+    monkeypatch.setattr(context, "save_state", save_state)
+    text, n_faults = tokens_of(30), 0
+    for step in range(8):
+        text = np.concatenate([text[: len(text) - step], tokens_of(11, seed=step)])
+        for n_logits in (11, 1):  # may be refused; a draft model's
+            try:
+                row = session.forward(text, n_logits=n_logits)[n_logits - 1].copy()
+            except EngineError:
+                n_faults += 1
+                continue
+            right = fresh.forward(text, n_logits=1)[0]
+            np.testing.assert_allclose(row, right, atol=ATOL, rtol=0)
+
+    assert n_faults == 1
+
+
+def test_branch_that_cannot_be_read_leaves_nothing_behind(tiny: TinyModels) -> None:
+    session = tiny["llama"].new_session(replace(SMALL, max_branches=2))
+    fresh = tiny["llama"].new_session(SMALL, rollback="replay")
+    text = tokens_of(20)
+    session.forward(text, n_logits=1, branches=[Branch(15, (7, 8, 9))])
+    with pytest.raises(OverflowError):
+        session.forward(text, n_logits=1, branches=[Branch(20, (4, 5)), Branch(12, (2**40,))])
+
+    rows = session.forward(text, n_logits=1, branches=[Branch(20, (5, 6)), Branch(10, (7,))])
+    got = [rows.branch(0)[1].copy(), rows.branch(1)[0].copy()]
+
+    for tokens, row in zip(([*text, 5, 6], [*text[:10], 7]), got, strict=True):
+        right = fresh.forward(np.array(tokens, np.int32), n_logits=1)[0]
+        np.testing.assert_allclose(row, right, atol=ATOL, rtol=0)
+    session.close()
+    fresh.close()
 
 
 @pytest.mark.parametrize("name", ["mamba", "lfm2", "lfm2-window"])
