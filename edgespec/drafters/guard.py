@@ -200,12 +200,15 @@ def check(draft: Draft, n_context: int, k: int, inputs: DrafterInputs) -> None:
     for branch in draft.branches:
         if not isinstance(branch, Branch) or not branch.tokens:
             raise Breach("drafted an empty branch")
-        if not n_context <= branch.at <= n_context + len(draft):
+        is_whole = isinstance(branch.at, int | np.integer)
+        if not (is_whole and n_context <= branch.at <= n_context + len(draft)):
             raise Breach(f"drafted a branch that leaves at {branch.at}, beside its trunk")
         _check_chain(branch.tokens, branch.dists, inputs)
 
 
 def _check_chain(tokens: tuple[int, ...], dists: tuple[Dist, ...], inputs: DrafterInputs) -> None:
+    if not isinstance(tokens, tuple | list):
+        raise Breach(f"drafted {type(tokens).__name__} instead of a tuple")
     for i, token in enumerate(tokens):
         if not isinstance(token, int | np.integer) or not 0 <= token < inputs.n_vocab:
             raise Breach(f"drafted token {token!r} of a vocabulary of {inputs.n_vocab:,}")
@@ -214,14 +217,26 @@ def _check_chain(tokens: tuple[int, ...], dists: tuple[Dist, ...], inputs: Draft
     if len(dists) not in (0, len(tokens)):
         raise Breach(f"drafted {len(tokens)} tokens with {len(dists)} distributions")
     for token, q in zip(tokens, dists, strict=False):
-        if not isinstance(q, Dist) or q.prob(int(token)) <= 0:
-            raise Breach(f"drafted token {token}, which its distribution does not hold")
-        if abs(float(q.probs.sum()) - 1) > _ROUNDING or float(q.probs.min()) < 0:
+        if not (isinstance(q, Dist) and _is_law(q)):
             raise Breach(f"drew token {token} from what is no distribution")
-        if len(q.ids) > 1 and int(np.diff(q.ids).min()) <= 0:
+        if q.prob(int(token)) <= 0:
+            raise Breach(f"drafted token {token}, which its distribution does not hold")
+        if (q.ids[1:] <= q.ids[:-1]).any():
             raise Breach("gave a distribution whose ids do not ascend")
         if not 0 <= int(q.ids[0]) <= int(q.ids[-1]) < inputs.n_vocab:
             raise Breach(f"drew from ids beyond the vocabulary of {inputs.n_vocab:,}")
+
+
+def _is_law(q: Dist) -> bool:
+    """Whether it has a probability for each of its ids; what is not a number is none."""
+    if (
+        q.ids.ndim != 1
+        or q.ids.shape != q.probs.shape
+        or not np.issubdtype(q.ids.dtype, np.integer)
+    ):
+        return False
+    is_one = abs(float(q.probs.sum()) - 1) <= _ROUNDING
+    return is_one and float(q.probs.min()) >= 0
 
 
 def _check_buckets(buckets: object, n: int) -> None:

@@ -36,6 +36,14 @@ def draft_by(body: str) -> str:
     return SOUND.replace("return Draft((int(context[-1]),) * min(k, 1))", body)
 
 
+def drawn(ids: str, probs: str) -> str:
+    """A body that says it drew token 1 from this distribution."""
+    return (
+        "from edgespec.core import Dist; from numpy import array, nan;"
+        f" return Draft((1,), (Dist(array({ids}), array({probs})),))"
+    )
+
+
 def test_installed_drafter_is_one_of_the_registry(install: Install) -> None:
     install(SOUND, "last = stranger:Last")
 
@@ -85,6 +93,18 @@ def test_guarded_drafter_is_an_arm_of_its_kind(install: Install) -> None:
             "from edgespec.core import Branch; return Draft((1,), branches=(Branch(9, (1,)),))",
             "it drafted 1 branches where a pass takes 0",
         ),
+        (
+            "import numpy; return Draft(numpy.array([1, 2]))",
+            "it drafted ndarray instead of a tuple",
+        ),
+        (drawn("[1, 2]", "[nan, nan]"), "it drew token 1 from what is no distribution"),
+        (drawn("[1, 2]", "[1.0, nan]"), "it drew token 1 from what is no distribution"),
+        (drawn("[1, 2]", "[1.5, -0.5]"), "it drew token 1 from what is no distribution"),
+        (drawn("[1, 2, 3]", "[0.5, 0.5]"), "it drew token 1 from what is no distribution"),
+        (drawn("[1]", "[0.5, 0.5]"), "it drew token 1 from what is no distribution"),
+        (drawn("[[1]]", "[[1.0]]"), "it drew token 1 from what is no distribution"),
+        (drawn("[1, 3, 2]", "[0.5, 0.2, 0.3]"), "it gave a distribution whose ids do not ascend"),
+        (drawn("[1.0, 2.0]", "[0.5, 0.5]"), "it drew token 1 from what is no distribution"),
     ],
 )
 def test_breach_costs_the_arm_and_a_sentence(
@@ -100,6 +120,15 @@ def test_breach_costs_the_arm_and_a_sentence(
     assert [r.message for r in caplog.records if r.levelno == logging.WARNING] == [
         f"the drafter 'last' is off: {why}"
     ]
+
+
+def test_branch_that_leaves_between_two_tokens_costs_the_arm(install: Install) -> None:
+    body = "from edgespec.core import Branch; return Draft((1,), branches=(Branch(3.5, (2,)),))"
+    install(draft_by(body), "last = stranger:Last")
+    made = create("last", replace(inputs(), max_branches=1))
+
+    assert made.draft(tokens_of(1, 2, 3), 4, GREEDY) == Draft()
+    assert "a branch that leaves at 3.5" in getattr(made, "note")  # noqa: B009
 
 
 def test_outlook_that_names_no_bucket_costs_the_arm(install: Install) -> None:
