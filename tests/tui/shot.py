@@ -9,7 +9,6 @@ import html
 import os
 import re
 import tempfile
-from itertools import count
 from pathlib import Path
 
 from edgespec.chat.controller import ChatController
@@ -59,12 +58,12 @@ async def _drawn() -> str:
         chat = ChatController(journal=Keeper(Path(home) / "history.db"))
         async with staged(model, size=SIZE, chat=chat) as stage:
             stage.app.theme = "textual-dark"
-            ticks = count()
-            stage.app.screen.feed.pulse.clock = lambda: float(next(ticks))
+            pulse = stage.app.screen.feed.pulse
+            pulse.clock = lambda: float(len(pulse._seen))  # a second a round, however often drawn
             await stage.say(QUESTION)
             await stage.until_ended()
             await stage.until_shown("free prose")
-            stage.app.screen.feed.pulse.clock = lambda: 60.0
+            pulse.clock = lambda: 60.0
             stage.app.screen.refresh_chrome()
             await stage.pilot.pause(0.2)
             svg = stage.app.export_screenshot(title="edgespec")
