@@ -1,13 +1,16 @@
-"""What terminals do that Textual does not expect: four gaps of version 8.2.8, closed.
+"""What terminals do that Textual does not expect: five gaps of version 8.2.8, closed.
 
 Knows nothing of the chat.
 """
 
 import codecs
 import logging
+import math
 import os
+import re
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 
@@ -15,6 +18,7 @@ from rich.cells import cell_len
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 from textual.driver import Driver
+from textual.events import Paste
 from textual.keys import Keys
 from textual.message import Message
 
@@ -48,6 +52,15 @@ def tolerant_driver() -> type[Driver] | None:
 
 
 _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+_INNER = re.compile(r"[\r\n]+[^\r\n]")
+"""A line's end that more follows."""
+_TEXT = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
+_LEAST_BURST = 8
+"""Characters: nobody types so many between two looks at the terminal."""
+_LOOK_S = 0.25
+"""Textual looks ten times a second; later, what is there may have been typed meanwhile."""
+_FLOW_S = 0.1
+"""A long paste comes in pieces, each so soon after the one before."""
 
 
 class PasteParser(XTermParser):
@@ -55,10 +68,16 @@ class PasteParser(XTermParser):
 
     Its own (textual/_xterm_parser.py) takes what follows an ESC in a paste for keys: a pasted text
     could send messages, open the editor, or quit. Here a pasted text loses its ESCs.
+
+    Lines that come at once are a paste too: a terminal that does not mark one would send each.
     """
 
-    def __init__(self, debug: bool = False) -> None:
+    def __init__(self, debug: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(debug)
+        self._clock = clock
+        self._looked_s = -math.inf
+        """When there was nothing more to read; before the first time all was typed ahead."""
+        self._burst_s = -math.inf
         self._is_pasting = False
         self._tail = ""
         """Outside a paste: what was read last, which may be the first part of a paste's sign."""
@@ -69,8 +88,27 @@ class PasteParser(XTermParser):
         """Take what was read; "" is the end."""
         if not data:
             yield from super().feed(data)
+        elif self._is_burst(data):
+            self._burst_s = self._clock()
+            yield Paste(data)
         elif text := self._without_escapes(data):
             yield from super().feed(text)
+
+    def tick(self) -> Iterable[Message]:
+        """All that was there has been read."""
+        self._looked_s = self._clock()
+        yield from super().tick()
+
+    def _is_burst(self, data: str) -> bool:
+        """Whether a terminal that does not mark a paste brings one: whole lines, and no keys."""
+        is_inside_a_key = self._awaiting.timeout is not None
+        if self._is_pasting or is_inside_a_key or not _TEXT.fullmatch(data):
+            return False
+        now_s = self._clock()
+        if now_s - self._burst_s <= _FLOW_S:
+            return len(data) > 1  # by itself it is a key
+        is_at_once = now_s - self._looked_s <= _LOOK_S
+        return is_at_once and len(data) >= _LEAST_BURST and bool(_INNER.search(data))
 
     def _without_escapes(self, data: str) -> str:
         passed: list[str] = []
