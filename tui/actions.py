@@ -210,7 +210,7 @@ class ChatActions(TurnActions):
         from .failed import FailedScreen, is_way
 
         log = [*self.app.recent_log.logged] if isinstance(self.app, Logged) else []
-        screen = FailedScreen(failure, log, self.chat.description, self.copy, self.prompt.insert)
+        screen = FailedScreen(failure, log, self.chat.description, self.copy, self.prompt.type_on)
         kind = await self.app.push_screen_wait(screen)
         if kind == "model":
             self.action_models()

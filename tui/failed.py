@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.content import Content
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -67,7 +67,15 @@ class FailedScreen(Dialog[str]):
         if event.character is None or not event.is_printable:
             return
         event.stop()
-        self._type_on(event.character)
+        self._go_on_typing(event.character)
+
+    def on_paste(self, event: Paste) -> None:
+        """What is pasted is not lost either."""
+        event.stop()
+        self._go_on_typing(event.text)
+
+    def _go_on_typing(self, text: str) -> None:
+        self._type_on(text)
         if not self._is_left:
             self._is_left = True
             self.dismiss(None)

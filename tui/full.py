@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -40,6 +40,11 @@ class FullScreen(Dialog[ChoiceKind]):
         if event.character is not None and event.is_printable:
             event.stop()
             self._type_on(event.character)
+
+    def on_paste(self, event: Paste) -> None:
+        """Nor what is pasted."""
+        event.stop()
+        self._type_on(event.text)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """That way."""

@@ -74,7 +74,13 @@ class Prompt(Written):
 
     def on_paste(self, event: Paste) -> None:
         """Before the text area takes it: to wrap a megabyte in one line takes seconds."""
+        event.stop()  # the screen takes what is pasted elsewhere
         self.soft_wrap = self.soft_wrap and _can_wrap(event.text.splitlines())
+
+    def type_on(self, text: str) -> None:
+        """Take what was typed or pasted elsewhere and is meant for the message."""
+        self.soft_wrap = self.soft_wrap and _can_wrap(text.splitlines())
+        self.insert(text)
 
     def on_text_area_changed(self) -> None:
         """Wrap again once the long line is gone; find what commands it may become."""

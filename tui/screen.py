@@ -371,7 +371,7 @@ class ChatScreen(Kept, ChatActions):
 
         full = self.chat.full
         assert full is not None
-        kind = await self.app.push_screen_wait(FullScreen(full, self.prompt.insert))
+        kind = await self.app.push_screen_wait(FullScreen(full, self.prompt.type_on))
         try:
             self.chat.choose(kind)
         except EdgespecError as error:

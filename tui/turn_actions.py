@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.screen import Screen
 
 from edgespec.text.clean import clean
@@ -70,7 +70,12 @@ class TurnActions(Screen[None]):
         if is_typed and (is_late or is_ours):
             event.stop()
             self.set_focus(self.prompt)  # at once, where `focus` comes after the next keys
-            self.prompt.insert(event.character or "")
+            self.prompt.type_on(event.character or "")
+
+    def on_paste(self, event: Paste) -> None:
+        """Pasted over a turn: meant for the prompt too."""
+        self.set_focus(self.prompt)
+        self.prompt.type_on(event.text)
 
     def edit(self, turn: "Turn") -> None:
         """Write a turn's message anew; what was being written comes back afterwards."""

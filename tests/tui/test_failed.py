@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from edgespec.tui.failed import FailedScreen, report
 from edgespec.tui.shelf import Models
-from textual.events import Key
+from textual.events import Key, Paste
 
 from edgespec.api.types import LanguageModel
 from edgespec.chat import workers
@@ -102,6 +102,16 @@ def test_who_is_typing_types_on() -> None:
 
         assert not isinstance(stage.app.screen, FailedScreen)
         assert shelf.taken == []
+
+    after_failed_load(test)
+
+
+def test_what_is_pasted_meanwhile_is_in_the_prompt() -> None:
+    async def test(stage: Stage, shelf: Lighter) -> None:
+        stage.app.post_message(Paste("two\nlines"))
+        await stage.until(lambda: stage.prompt.text == "two\nlines")
+
+        assert not isinstance(stage.app.screen, FailedScreen)
 
     after_failed_load(test)
 
