@@ -15,6 +15,10 @@ Source = Literal["accepted", "recovered", "bonus", "plain"]
 (recovered), after a fully accepted one (bonus), or without any draft (plain)."""
 
 
+PLAIN_STEPS = 8
+"""Plain steps after which the speed of plain decoding counts as measured."""
+
+
 def sources(drafted: int, accepted: int) -> tuple[Source, ...]:
     """Where the accepted tokens of a step and the target's own behind them come from."""
     own: Source = "plain"

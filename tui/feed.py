@@ -80,6 +80,7 @@ class Feed:
 
     async def _draw_loaded(self, loaded: Loaded) -> None:
         about, shelf = loaded.model.description, self._chat.shelf
+        self.pulse.begin()
         if about.drafter_note:
             await self._log.add_notice(f"draft: {clean(about.drafter_note)}")
         if shelf is not None and not about.gave_way and (wanted := shelf.wanted) is not None:

@@ -31,8 +31,8 @@ _BEFORE: tuple[Where, ...] = ("prompt", "chat", "turn")
 """Before the commands; the keys of other screens after them."""
 MEANINGS = (
     ("draft ON/OFF/NONE", "is a drafter at work; NONE: none is loaded"),
-    ("AUTO-PAUSED", "nothing was worth a draft lately; F5 forces one"),
-    ("WARMING", "the plain speed is not measured yet, so there is no ratio"),
+    ("AUTO-PAUSED", "no draft was worth its time lately; F5 forces one"),
+    ("WARMING 5/8", "5 of the 8 plain steps that a ratio takes were seen"),
     ("forced", "a draft at every step, also where it does not pay (F5)"),
     ("accept", "proposed tokens that the model agreed with"),
     ("by place", "the same for a draft's 1st, 2nd, ... token"),

@@ -12,7 +12,7 @@ from edgespec.api.types import Description
 from edgespec.chat.controller import ChatController, LoadProgress, Turn
 from edgespec.chat.turns import ContextUsage, Reading, ratio
 from edgespec.errors import EdgespecError
-from edgespec.events import Stats
+from edgespec.events import PLAIN_STEPS, Stats
 from edgespec.sizes import gigabytes
 from edgespec.text.clean import clean
 
@@ -21,13 +21,14 @@ from .glyphs import Glyphs
 if TYPE_CHECKING:
     from edgespec.store import PullProgress
 
+    from .live import Live
+
 BAR_WIDTH = 8
 MAX_PIECE = 14
 MAX_PLACES = 6
 NARROW = 72
 """Columns below which the draft model's name is left out."""
 PAUSED = "no draft pays now"
-WARMING = "WARMING: measuring plain"
 
 
 def spread(width: int, left: Content, right: Content | str = "", ellipsis: str = "") -> Content:
@@ -104,10 +105,27 @@ def context_words(usage: ContextUsage, glyphs: Glyphs) -> Content:
     )
 
 
-def draft_words(chat: ChatController, *, is_resting: bool = False, drafted: int = 0) -> Content:
+def paused(pulse: "Live", stats: Stats, glyphs: Glyphs) -> str:
+    """Why nothing is drafted: `last drafts 0.91× plain`; empty: it is not resting."""
+    if not pulse.is_resting:
+        return ""
+    slower = slowdown(pulse, stats)
+    return PAUSED if slower is None else f"last drafts {slower:.2f}{glyphs.times} plain"
+
+
+def slowdown(pulse: "Live", stats: Stats) -> float | None:
+    """The last drafts' speed against plain; None where they were not slower, or nobody knows."""
+    speed, plain = pulse.drafts_tokens_per_s, stats.plain_tokens_per_s
+    if speed is None or not plain:
+        return None
+    return speed / plain if round(speed / plain, 2) < 1 else None
+
+
+def draft_words(chat: ChatController, *, paused: str = "", drafted: int = 0) -> Content:
     """`draft ON model k 4`, AUTO-PAUSED, or OFF or NONE with who or what wants it.
 
-    Nothing while it is not known. `drafted`: the last draft's length, 0 where it stands elsewhere.
+    Nothing while it is not known. `paused`: why nothing is drafted, if so. `drafted`: the last
+    draft's length, 0 where it stands elsewhere.
     The reason why another drafter than the one hoped for is ON is told once, by a notice: here
     it would take the last round's place.
     """
@@ -115,8 +133,8 @@ def draft_words(chat: ChatController, *, is_resting: bool = False, drafted: int 
     if chat.description is None and draft.word == "ON":
         return Content("")
     style = {"ON": "bold $text-success", "OFF": "bold $text-warning", "NONE": "bold"}[draft.word]
-    if draft.word == "ON" and is_resting and not draft.is_forced:
-        return Content.assemble("draft ", ("AUTO-PAUSED", "bold $text-warning"), f" ({PAUSED})")
+    if draft.word == "ON" and paused and not draft.is_forced:
+        return Content.assemble("draft ", ("AUTO-PAUSED", "bold $text-warning"), f" ({paused})")
     words = Content.assemble("draft ", (draft.word, style))
     if draft.word == "ON":
         how = f" {draft.name}{' (forced)' if draft.is_forced else ''}"
@@ -179,7 +197,7 @@ def by_place(stats: Stats) -> str:
     return "by place " + " ".join(f"{p * 100:.0f}" for p in places)
 
 
-def speed(stats: Stats, glyphs: Glyphs) -> Content:
+def speed(stats: Stats, glyphs: Glyphs, plain_seen: int) -> Content:
     """`41.8 tok/s  plain 20.4 = 2.06×`; no ratio without drafts, WARMING until one is measured."""
     if stats.decode_tokens_per_s is None:
         return Content("")
@@ -188,8 +206,13 @@ def speed(stats: Stats, glyphs: Glyphs) -> Content:
         against = f"plain {stats.plain_tokens_per_s:.1f} = {times:.2f}{glyphs.times}"
         return Content.assemble(words, f"  {against}")
     if stats.rounds and stats.plain_tokens_per_s is None:
-        return Content.assemble(words, f"  {WARMING}{glyphs.ellipsis}")
+        return Content.assemble(words, f"  WARMING: measuring plain {warmed(plain_seen)}")
     return words
+
+
+def warmed(plain_seen: int) -> str:
+    """`5/8`: plain steps that were seen, and how many it takes."""
+    return f"{min(plain_seen, PLAIN_STEPS)}/{PLAIN_STEPS}"
 
 
 def times(stats: Stats) -> str:

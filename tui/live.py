@@ -1,4 +1,4 @@
-"""What the last minute of decoding looked like: speeds for the small curve, a draft at rest."""
+"""What decoding looked like of late: speeds for the small curve, a draft at rest and why."""
 
 import time
 from collections import deque
@@ -9,6 +9,8 @@ from edgespec.events import Round
 WINDOW_S = 60.0
 REST_STEPS = 16
 """Steps without a draft after which it counts as resting."""
+LAST_DRAFTS, LEAST_DRAFTS = 16, 4
+"""Steps with a draft that say how fast drafting was; fewer than the least say nothing."""
 
 
 class Live:
@@ -19,12 +21,25 @@ class Live:
         self._seen: deque[tuple[float, int]] = deque()
         self.plain_steps = 0
         """Steps since the last draft."""
+        self.plain_seen = 0
+        """Steps without a draft since the model was loaded."""
+        self._drafts: deque[tuple[int, float]] = deque(maxlen=LAST_DRAFTS)
+
+    def begin(self) -> None:
+        """Another model: what the one before took says nothing of it."""
+        self.plain_steps = self.plain_seen = 0
+        self._drafts.clear()
 
     def hear(self, event: Round) -> None:
         """One step ended."""
-        now_s = self.clock()
-        self._seen.append((now_s, len(event.step.tokens)))
-        self.plain_steps = 0 if event.step.draft else self.plain_steps + 1
+        now_s, step = self.clock(), event.step
+        self._seen.append((now_s, len(step.tokens)))
+        if step.draft:
+            self.plain_steps = 0
+            self._drafts.append((len(step.tokens), step.step_s))
+        else:
+            self.plain_steps += 1
+            self.plain_seen += 1
         while now_s - self._seen[0][0] > WINDOW_S:
             self._seen.popleft()
 
@@ -32,6 +47,14 @@ class Live:
     def is_resting(self) -> bool:
         """Whether a drafter has not proposed anything for a while."""
         return self.plain_steps >= REST_STEPS
+
+    @property
+    def drafts_tokens_per_s(self) -> float | None:
+        """How fast the last steps with a draft were; None where they are too few."""
+        took_s = sum(step_s for _, step_s in self._drafts)
+        if len(self._drafts) < LEAST_DRAFTS or not took_s:
+            return None
+        return sum(n for n, _ in self._drafts) / took_s
 
     def speeds(self, n_bars: int) -> list[float]:
         """Tokens per second in equal parts of the last minute, oldest first."""

@@ -3,6 +3,7 @@
 from textual.content import Content
 
 from edgespec.chat.controller import ChatController, Turn
+from edgespec.events import Stats
 
 from . import lines
 from .glyphs import Glyphs
@@ -36,29 +37,29 @@ class SpecStrip:
         """Two lines as wide as the terminal; one where the side panel shows the rest."""
         chat, glyphs, doing = self._chat, self._glyphs, self._doing()
         turn = next((t for t in reversed(chat.turns) if t.stats.passes), None)
-        draft = lines.draft_words(chat, is_resting=self._pulse.is_resting)
+        stats = turn.stats if turn is not None else Stats()
+        draft = lines.draft_words(chat, paused=lines.paused(self._pulse, stats, glyphs))
         if turn is None and height == 1:
             return self._rows(width, (doing, draft))
         if turn is None:
             return self._rows(width, (draft, Content("")), (doing, Content("")))
         if height == 1:
-            return self._rows(
-                width, (doing if doing.plain else lines.speed(turn.stats, glyphs), draft)
-            )
+            speed = lines.speed(stats, glyphs, self._pulse.plain_seen)
+            return self._rows(width, (doing if doing.plain else speed, draft))
         return self._rows(width, self._drafted(turn, width), self._speed(turn, width, doing))
 
     def _drafted(self, turn: Turn, width: int) -> tuple[Content, Content]:
         """Whether it drafts, the last round; how much was accepted."""
-        chat, stats, is_resting = self._chat, turn.stats, self._pulse.is_resting
-        last = turn.last_round
+        chat, stats, last = self._chat, turn.stats, turn.last_round
+        paused = lines.paused(self._pulse, stats, self._glyphs)
         drafted = last.step.drafted if last is not None else 0
-        draft = lines.draft_words(chat, is_resting=is_resting, drafted=drafted)
+        draft = lines.draft_words(chat, paused=paused, drafted=drafted)
         accepted = lines.acceptance(stats)
         if width < WITH_COUNTS:
             accepted = accepted.partition(" (")[0]
         if width >= lines.NARROW:
             accepted = "  ".join(filter(None, (accepted, lines.by_place(stats))))
-        if chat.draft.word == "ON" and (chat.draft.is_forced or not is_resting):
+        if chat.draft.word == "ON" and (chat.draft.is_forced or not paused):
             room = width - 6 - draft.cell_length - len(accepted)
             draft = Content.assemble(draft, "  ", lines.last_round(turn, self._glyphs, room))
         return draft, Content(accepted)
@@ -68,7 +69,8 @@ class SpecStrip:
         stats, glyphs = turn.stats, self._glyphs
         if doing.plain:
             return doing, Content("")
-        speed, per_round = lines.speed(stats, glyphs), stats.mean_acceptance_length
+        speed = lines.speed(stats, glyphs, self._pulse.plain_seen)
+        per_round = stats.mean_acceptance_length
         if width < lines.NARROW:
             parts = [lines.by_place(stats)]
         else:

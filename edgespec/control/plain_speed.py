@@ -1,12 +1,11 @@
 """The speed of plain steps, as a reader of statistics sees it."""
 
-from edgespec.events import Step
+from edgespec.events import PLAIN_STEPS, Step
 
 
 class PlainSpeed:
     """Speed of plain steps, from those that happen anyway: the base of an honest speed-up."""
 
-    _LEAST = 8
     _WEIGHT = 0.1
 
     def __init__(self) -> None:
@@ -25,4 +24,4 @@ class PlainSpeed:
     @property
     def tokens_per_s(self) -> float | None:
         """None until enough plain steps were seen."""
-        return 1 / self._step_s if self._n >= self._LEAST else None
+        return 1 / self._step_s if self._n >= PLAIN_STEPS else None

@@ -1,5 +1,12 @@
+"""Whole screens, character by character; `GOLDEN=write` renews the files."""
+
+from dataclasses import replace
+
+import pytest
+
 from tests.scripted import Script, ScriptedLM
 from tests.tui.stage import assert_golden, played, staged
+from tests.tui.test_strip import STATS, chat_with, drafted_turn, rounds
 
 ANSWER = """\
 A **small draft model** proposes tokens and the target checks them in one pass.
@@ -53,5 +60,32 @@ def test_help_page() -> None:
 
             keys = stage.text().partition("Commands")[0]  # tests.tui.test_keys has the others
             assert_golden("help-80x50", keys.rpartition("\n")[0])
+
+    played(scenario)
+
+
+STEPS = {
+    "warming": [(4, 2, 0.11)] * 6 + [(0, 1, 0.05)] * 5,
+    "paused": [(4, 2, 0.11)] * 8 + [(0, 1, 0.05)] * 16,
+}
+
+
+@pytest.mark.parametrize("state", STEPS)
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 34)])
+def test_state_of_drafting(state: str, size: tuple[int, int]) -> None:
+    stats = replace(STATS, plain_tokens_per_s=None) if state == "warming" else STATS
+    turn = drafted_turn(("the", " target", " checks", " it"), 3, " them", stats)
+    chat = chat_with(replace(turn, text=ANSWER))
+
+    async def scenario() -> None:
+        async with staged(chat=chat, size=size) as stage:
+            screen = stage.app.screen_stack[0]
+            for event in rounds(*STEPS[state]):
+                screen.feed.pulse.hear(event)
+            screen.feed.pulse.clock = lambda: 1e12
+            screen.refresh_chrome()
+            await stage.until_shown("measuring" if state == "warming" else "AUTO-PAUSED")
+
+            assert_golden(f"{state}-{size[0]}x{size[1]}", stage.text())
 
     played(scenario)

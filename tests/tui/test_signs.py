@@ -118,8 +118,8 @@ def test_speed_has_no_ratio_where_nothing_was_drafted() -> None:
     plain = Stats(generated_tokens=20, decode_s=1.0, plain_tokens_per_s=22.0)
     drafted = replace(plain, rounds=3, drafted=9, accepted=4)
 
-    assert lines.speed(plain, UNICODE).plain == "20.0 tok/s"
-    assert lines.speed(drafted, UNICODE).plain == "20.0 tok/s  plain 22.0 = 0.91×"
+    assert lines.speed(plain, UNICODE, 0).plain == "20.0 tok/s"
+    assert lines.speed(drafted, UNICODE, 0).plain == "20.0 tok/s  plain 22.0 = 0.91×"
     assert "plain" not in lines.turn_end(Turn("hi", stats=plain), UNICODE).plain
 
 

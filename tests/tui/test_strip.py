@@ -135,8 +135,8 @@ def test_strip_and_panel_say_warming_until_plain_speed_is_measured() -> None:
     warming = drafted_turn((" a",), 0, " c", replace(STATS, plain_tokens_per_s=None))
     panel = SpecPanel(chat_with(warming), UNICODE, Live()).draw(38, 30).plain
 
-    assert "41.8 tok/s  WARMING: measuring plain…" in strip(80, warming)[1]
-    assert "plain      WARMING: measuring…" in panel
+    assert "41.8 tok/s  WARMING: measuring plain 0/8" in strip(80, warming)[1]
+    assert "plain      WARMING: measuring 0/8" in panel
 
 
 def test_panel_without_a_drafter_tells_the_command_that_lists_drafts() -> None:
@@ -159,3 +159,71 @@ def test_panel_says_error_and_which() -> None:
             await stage.until_shown("ERROR: no slot for [/] rows")
 
     played(scenario)
+
+
+def rounds(*steps: tuple[int, int, float]) -> list[Round]:
+    """Steps by drafted and committed tokens and seconds."""
+    assert WRONG.last_round is not None
+    like = WRONG.last_round
+    return [
+        replace(
+            like,
+            step=replace(
+                like.step,
+                draft=tuple(range(drafted)),
+                tokens=tuple(range(committed)),
+                step_s=step_s,
+            ),
+        )
+        for drafted, committed, step_s in steps
+    ]
+
+
+def heard(*steps: tuple[int, int, float]) -> Live:
+    pulse = Live()
+    for event in rounds(*steps):
+        pulse.hear(event)
+    return pulse
+
+
+SLOWER = [(4, 2, 0.11)] * 8 + [(0, 1, 0.05)] * 16
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_auto_paused_says_how_slow_the_last_drafts_were(width: int) -> None:
+    above, _ = strip(width, pulse=heard(*SLOWER))
+
+    assert above.startswith(" draft AUTO-PAUSED (last drafts 0.90× plain)  ")
+
+
+def test_panel_says_how_slow_the_last_drafts_were_and_what_changes_it() -> None:
+    panel = SpecPanel(chat_with(WRONG), UNICODE, heard(*SLOWER)).draw(38, 30).plain
+
+    assert "draft AUTO-PAUSED (last drafts 0.90× plain)" in panel
+    assert "the last drafts made 0.90× of plain; F5 drafts at every step" in panel
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [(4, 5, 0.11)] * 8 + [(0, 1, 0.05)] * 16,  # drafts paid where they were; here are none
+        [(4, 2, 0.11)] * 3 + [(0, 1, 0.05)] * 16,  # too few to say anything
+    ],
+)
+def test_auto_paused_has_no_figure_that_does_not_explain_it(
+    steps: list[tuple[int, int, float]],
+) -> None:
+    assert strip(80, pulse=heard(*steps))[0].startswith(" draft AUTO-PAUSED (no draft pays now)")
+
+
+def test_warming_counts_the_plain_steps_since_the_model_was_loaded() -> None:
+    pulse = heard(*[(4, 2, 0.11)] * 2, *[(0, 1, 0.05)] * 5)
+    warming = drafted_turn((" a",), 0, " c", replace(STATS, plain_tokens_per_s=None))
+    panel = SpecPanel(chat_with(warming), UNICODE, pulse).draw(38, 30).plain
+
+    assert "41.8 tok/s  WARMING: measuring plain 5/8" in strip(80, warming, pulse)[1]
+    assert "plain      WARMING: measuring 5/8" in panel
+
+    pulse.begin()
+
+    assert "measuring plain 0/8" in strip(80, warming, pulse)[1]
