@@ -72,6 +72,8 @@ class LocalHub:
         self.wanted_token = ""
         self.is_closing = threading.Event()
         self._lock = threading.Lock()
+        self._pouring = threading.Condition()
+        self._n_pouring = 0
         self.hub = _Server(self, is_storage=False)
         self.storage = _Server(self, is_storage=True)
 
@@ -84,6 +86,23 @@ class LocalHub:
         """Requests that reached the storage."""
         storage = str(self.storage.server_port)
         return [one for one in self.asked if one.method == "GET" and one.host.endswith(storage)]
+
+    def until_quiet(self) -> None:
+        """Wait until no file is being sent: to a client that was killed, for a moment still."""
+        with self._pouring:
+            assert self._pouring.wait_for(lambda: self._n_pouring == 0, 30)
+
+    @contextmanager
+    def pouring(self) -> Iterator[None]:
+        """A file is being sent."""
+        with self._pouring:
+            self._n_pouring += 1
+        try:
+            yield
+        finally:
+            with self._pouring:
+                self._n_pouring -= 1
+                self._pouring.notify_all()
 
     def next_fault(self, *, at_hub: bool) -> Fault:
         with self._lock:
@@ -220,7 +239,8 @@ class _Answer(BaseHTTPRequestHandler):
         self.send_header("ETag", '"of-the-storage"')
         self.end_headers()
         if self.command == "GET":
-            self._pour(body, fault)
+            with self.server.owner.pouring():
+                self._pour(body, fault)
 
     def _pour(self, body: bytes, fault: Fault) -> None:
         end = len(body) if fault.cut_after is None else fault.cut_after

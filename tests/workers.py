@@ -38,6 +38,8 @@ def starting() -> Iterator[Start]:
         threading.Thread(target=started[-1].serve, args=(print,), daemon=True).start()
         return started[-1]
 
-    yield start
-    for one in started:
-        one.close()
+    try:
+        yield start
+    finally:
+        for one in started:
+            one.close()

@@ -114,8 +114,8 @@ def test_break_cancels_the_answer_and_keeps_its_statistics(model: LoadedModel, g
         stream = model.achat("Hello", options(400, drafter="none"))
         async for event in stream:
             if event.kind == "round":
+                await asyncio.to_thread(gate.wait)  # else the cancel might come before the pass
                 break
-        await asyncio.to_thread(gate.wait)
         closing = asyncio.create_task(stream.aclose())
         await ticks(2)
         gate.release()
@@ -161,13 +161,15 @@ def test_waiting_answer_is_cancelled_at_once(model: LoadedModel, gate: Gate) -> 
     assert [event.kind for event in events] == ["done"]
 
 
-def test_errors_are_raised_where_they_are_awaited(model: LoadedModel) -> None:
+def test_errors_are_raised_where_they_are_awaited(model: LoadedModel, gate: Gate) -> None:
     async def main() -> None:
         with pytest.raises(ContextOverflow):
             await model.acomplete("x" * 600)
+        gate.hold(at=2)
         async with model.achat("Hello", options(300)):
             with pytest.raises(Busy):
                 model.achat("Hello", wait=False)
+            gate.release()
 
     asyncio.run(in_time(main()))
 

@@ -108,7 +108,7 @@ def test_a_cancelled_load_leaves_no_model(files: dict[str, Path]) -> None:
     asyncio.run(give_up())
 
     assert phases
-    assert set(threads_of_models()) == set(before)
+    assert set(threads_of_models()) <= set(before)
 
 
 @pytest.mark.parametrize("stop", [None, ["END"], ("END", 3), "END"])

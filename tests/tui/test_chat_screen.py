@@ -5,7 +5,7 @@ import pytest
 
 from edgespec.errors import DecodeFailed
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
-from tests.tui.stage import played, staged
+from tests.tui.stage import PATIENCE_S, played, staged
 
 COUNTING = Script("one two three four five six seven eight nine ten", hold_at=4)
 
@@ -41,7 +41,7 @@ def test_escape_during_prefill_stops_and_the_message_comes_back_with_up() -> Non
 
 
 def test_quit_while_answering_cancels_and_frees_the_model() -> None:
-    model = ScriptedLM([COUNTING])
+    model, before = ScriptedLM([COUNTING]), set(threading.enumerate())
 
     async def scenario() -> None:
         async with staged(model) as stage:
@@ -54,7 +54,10 @@ def test_quit_while_answering_cancels_and_frees_the_model() -> None:
 
     assert model.streams[0].stats.finish_reason == "cancelled"
     assert model.is_closed
-    assert not [t for t in threading.enumerate() if t.name.startswith("edgespec-")]
+    left = set(threading.enumerate()) - before
+    for thread in left:
+        thread.join(PATIENCE_S)
+    assert not [thread for thread in left if thread.is_alive()]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_copy_falls_back_when_the_tool_fails(
 def test_copy_asks_every_tool_until_one_takes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("edgespec.tui.clipboard.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("edgespec.tui.clipboard.TIMEOUT_S", 1.5)  # enough to start xsel
     fake_tool(tmp_path / "bin", "wl-copy", "exit 1")
     fake_tool(tmp_path / "bin", "xclip", "exec sleep 30")
     fake_tool(tmp_path / "bin", "xsel", f"cat > {tmp_path}/copied")

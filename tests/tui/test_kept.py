@@ -1,5 +1,6 @@
 """Lines that are kept: what is drawn again while an answer grows, and when all of it is."""
 
+import time
 from collections import Counter
 
 import pytest
@@ -66,6 +67,8 @@ def test_bars_that_say_the_same_are_not_drawn_again(made: Counter[str]) -> None:
         async with staged(model, size=(120, 34)) as stage:
             await held(stage, model)
             screen = stage.app.screen
+            now_s = time.monotonic()
+            screen.feed.pulse.clock = lambda: now_s  # else the curve of the last minute goes on
             screen.refresh_chrome()
             await stage.pilot.pause(0.1)
             made.clear()
@@ -73,8 +76,7 @@ def test_bars_that_say_the_same_are_not_drawn_again(made: Counter[str]) -> None:
             screen.refresh_chrome()
             await stage.pilot.pause(0.1)
 
-            assert not made["header"] + made["strip"]
-            assert made["panel"] <= 1  # the last minute's curve goes on
+            assert not made["header"] + made["strip"] + made["panel"]
             model.release()
 
     played(scenario)

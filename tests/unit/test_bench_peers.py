@@ -157,12 +157,12 @@ time.sleep(600)
 
 
 def test_sleeping_peer_ends_when_its_benchmark_is_killed() -> None:
-    bench = subprocess.Popen([sys.executable, "-c", STARTS_A_PEER], stdout=subprocess.PIPE)
-    assert bench.stdout is not None
-    peer = psutil.Process(int(bench.stdout.readline()))
+    command = [sys.executable, "-c", STARTS_A_PEER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as bench:
+        assert bench.stdout is not None
+        peer = psutil.Process(int(bench.stdout.readline()))
 
-    bench.kill()
-    bench.communicate()
+        bench.kill()
 
     assert eventually(lambda: not peer.is_running() or peer.status() == psutil.STATUS_ZOMBIE)
 

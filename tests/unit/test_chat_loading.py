@@ -92,7 +92,7 @@ def test_close_frees_a_model_that_finished_loading_too_late() -> None:
     controller.load(open_model)
     controller.close(timeout_s=0)
     may_load.set()
-    controller.close()
+    controller.close(timeout_s=30)
 
     assert lm.is_closed
 
@@ -115,7 +115,7 @@ def test_close_gives_up_a_load_at_its_next_progress() -> None:
     has_begun.wait()
     controller.close(timeout_s=0)
     is_closing.set()
-    controller.close(timeout_s=10)
+    controller.close(timeout_s=30)
 
     assert is_given_up.is_set()
     assert controller.drain() == []

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
@@ -139,19 +140,24 @@ def test_fifty_kills_at_random_bytes_cost_at_most_a_chunk_each(
 def _killed_after(sent_bytes: int, children: Nursery, hub: LocalHub) -> int:
     """Kill a pull once the server has sent it so many bytes. Gives how far the file then was."""
     hub.sent_bytes = 0
-    target: list[int] = []
+    target: SimpleQueue[int] = SimpleQueue()
 
     def kill(total: int) -> None:
-        if total >= sent_bytes and target:
-            os.kill(target.pop(), signal.SIGKILL)
+        if total >= sent_bytes:
+            hub.on_sent = ignore
+            os.kill(target.get(), signal.SIGKILL)  # it sends nothing more before it knows whom
 
-    hub.on_sent = lambda total: None
     hub.on_sent = kill
-    target.append(children.start())
+    target.put(children.start())
     status = children.wait()
-    hub.on_sent = lambda total: None
+    hub.until_quiet()
+    hub.on_sent = ignore
     assert status in (-signal.SIGKILL, 0), status
     return _begin_of_last(hub) + hub.sent_bytes
+
+
+def ignore(total: int) -> None:
+    """A piece that kills nobody."""
 
 
 def _begin_of_last(hub: LocalHub) -> int:
