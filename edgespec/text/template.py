@@ -142,7 +142,8 @@ def template_of(
         return ChatTemplate(own, bos_text, eos_text)
     said = "this model has no chat template; using "
     if "<|im_start|>" in control_texts:
-        return ChatTemplate(_CHATML, bos_text, eos_text, notice=said + "the ChatML format")
+        notice = said + "the ChatML format (--template FILE gives it another)"
+        return ChatTemplate(_CHATML, bos_text, eos_text, notice=notice)
     notice = (
         said + "plain lines of the form “User: …”; it may not be made for chat"
         " (--template FILE gives it one)"

@@ -350,6 +350,23 @@ def test_stop_string_ends_the_answer_before_it(pair: LoadedModel, drafter: str) 
     assert end_of(events).finish_reason == "stop"
 
 
+def test_stop_string_inside_a_block_leaves_what_plain_decoding_says(
+    pair: LoadedModel, drafter: str
+) -> None:
+    """Neither tokens nor figures of what the block holds behind it (row 7)."""
+    prompt = "abc abc abc abc"
+    whole = pair.complete(prompt, options(60, drafter="none")).text
+    asked = {"stop": (whole[20:24],), "logprobs": 0}
+    plain = pair.complete(prompt, options(60, drafter="none", **asked))
+
+    reply = pair.complete(prompt, options(60, drafter=drafter, draft_len=15, **asked))
+
+    assert reply.text == plain.text == whole[: whole.index(whole[20:24])]
+    assert reply.tokens == plain.tokens
+    assert len(reply.logprobs) == len(reply.tokens) == reply.stats.generated_tokens
+    assert reply.stats.finish_reason == "stop"
+
+
 def test_step_texts_spell_the_draft(pair: LoadedModel) -> None:
     rounds = rounds_of(pair.chat("a b c a b c a b", options(30)))
 

@@ -149,6 +149,31 @@ def test_learner_sees_the_committed_text_and_living_rows() -> None:
     assert all(np.isfinite(row).all() for row in learner.rows)
 
 
+class RightBranch:
+    """Knows the whole text, and drafts it as a branch beside a wrong trunk."""
+
+    name = "branch"
+
+    def __init__(self, text: Sequence[int]) -> None:
+        self._text = tuple(text)
+
+    def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        n = len(context)
+        soon = self._text[n : n + 3]
+        wrong = (self._text[n] + 1) % N_VOCAB
+        return Draft((wrong,), branches=(Branch(n, soon),) if k > 3 else ())
+
+
+def test_logprobs_along_a_branch_are_those_of_its_own_rows() -> None:
+    done = run(RightBranch((*PROMPT, *plain(40))), max_tokens=20, n_logprobs=0)
+
+    told = [one for step in done.steps for one in step.logprobs]
+    expected = [one for step in run(max_tokens=20, n_logprobs=0).steps for one in step.logprobs]
+    assert done.tokens == plain(20)
+    assert max(step.accepted for step in done.steps) == 3
+    assert told == expected
+
+
 def test_learner_hears_nothing_of_a_draft_that_the_grammar_cut() -> None:
     """The rows would be those of other branches than it proposed."""
     learner = Learner()

@@ -147,7 +147,10 @@ def test_missing_template_is_chatml_when_the_vocabulary_has_its_tokens() -> None
         "<|im_start|>assistant\nHello<|im_end|>\n<|im_start|>user\nMore<|im_end|>\n"
         "<|im_start|>assistant\n"
     )
-    assert template.notice == "this model has no chat template; using the ChatML format"
+    assert template.notice == (
+        "this model has no chat template; using the ChatML format"
+        " (--template FILE gives it another)"
+    )
 
 
 def test_missing_template_is_plain_lines_when_the_vocabulary_knows_no_chat() -> None:
