@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Unpack, get_args
+from typing import NoReturn, Unpack, get_args
 
 from edgespec.api.answer import Answer, Engine
 from edgespec.api.arms import branches_for, built_drafters, translation_of, usable_names
@@ -19,6 +19,7 @@ from edgespec.api.drafting import AUTO, Drafting
 from edgespec.api.files import find_files
 from edgespec.api.levels import Tiers, levels_of
 from edgespec.api.load import Loaded, load_pair
+from edgespec.api.owner import Owner, refuse_copy
 from edgespec.api.pace import PHASE, costs_under, experience_file, measured, typical
 from edgespec.api.prepare import Preparer
 from edgespec.api.stream import AnswerStream, AsyncAnswerStream, Job, Submit
@@ -35,7 +36,7 @@ from edgespec.errors import Busy, Closed, Interrupted, UsageError
 from edgespec.events import Reply
 from edgespec.explanation import Explanation
 from edgespec.text.memory import AnswerMemory
-from edgespec.text.template import template_of
+from edgespec.text.template import ChatTemplate, template_of
 from edgespec.text.turns import encodable
 
 _log = logging.getLogger(__name__)
@@ -142,6 +143,7 @@ class LoadedModel:
         """Take ownership of `loaded`. `hear` is told how far a draft model's own passes are
         measured. `is_learning` False: each answer drafts as if it were the first."""
         self._loaded = loaded
+        self._owner = Owner()
         vocab = loaded.target.vocab
         inputs = DrafterInputs(
             n_vocab=loaded.session.n_vocab,
@@ -178,13 +180,7 @@ class LoadedModel:
             lock=threading.RLock(),
             reading=threading.Lock(),
         )
-        self._template = template_of(
-            loaded.files.target.shape.chat_template,
-            vocab.control_texts(),
-            given=template,
-            bos_text=_text(vocab.piece(vocab.bos, special=True)) if vocab.bos >= 0 else "",
-            eos_text=_text(vocab.piece(vocab.eos, special=True)) if vocab.eos >= 0 else "",
-        )
+        self._template = _template(loaded, given=template)
         if self._template.notice:
             _log.warning("%s", self._template.notice)
         self._prepare = Preparer(
@@ -274,6 +270,8 @@ class LoadedModel:
 
     def close(self) -> None:
         """Cancel what runs and waits, join, free; idempotent. Every caller returns once it is."""
+        if not self._owner.is_here:
+            return  # the model is another process's
         with self._lock:
             is_first = not self._is_closed
             self._is_closed = True
@@ -290,11 +288,14 @@ class LoadedModel:
         self._is_freed.set()
 
     def __del__(self) -> None:
-        if not getattr(self, "_is_closed", True):
+        if not getattr(self, "_is_closed", True) and self._owner.is_here:
             self._is_closed = True
             # No answer can be running: its job would hold this model.
             self._worker.end(self._loaded.close)
             warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=1, source=self)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self)
 
     def __enter__(self) -> "LoadedModel":
         return self
@@ -310,6 +311,7 @@ class LoadedModel:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Use the vocabulary and the answers' memory: nobody else does, and both are there."""
+        self._owner.check()  # first: in a fork the lock may never become free
         with self._engine.reading:
             if self._is_closed:
                 raise _closed()
@@ -353,6 +355,17 @@ def _close_all() -> None:
 
 def _closed() -> Closed:
     return Closed("this model was closed", hint="load it again")
+
+
+def _template(loaded: Loaded, *, given: str | None) -> ChatTemplate:
+    vocab = loaded.target.vocab
+    return template_of(
+        loaded.files.target.shape.chat_template,
+        vocab.control_texts(),
+        given=given,
+        bos_text=_text(vocab.piece(vocab.bos, special=True)) if vocab.bos >= 0 else "",
+        eos_text=_text(vocab.piece(vocab.eos, special=True)) if vocab.eos >= 0 else "",
+    )
 
 
 def _text(piece: bytes) -> str:

@@ -4,8 +4,10 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from queue import SimpleQueue
+from typing import NoReturn
 
 from edgespec.api.answer import Answer
+from edgespec.api.owner import Owner, refuse_copy
 from edgespec.events import Done, DraftMode, Event, Stats
 
 Item = Event | BaseException | None
@@ -22,25 +24,33 @@ class AnswerStream:
 
     def __init__(self, answer: Answer, submit: Submit) -> None:
         self._answer = answer
+        self._owner = Owner()
         self._items: SimpleQueue[Item] = SimpleQueue()
         self._is_over = threading.Event()
         # The engine holds answer and queue, not this stream: dropped, it can cancel.
         submit(partial(_run, answer, self._items.put), partial(_end, self._is_over, self._items))
 
     def __del__(self) -> None:
-        if hasattr(self, "_is_over") and not self._is_over.is_set():
+        if hasattr(self, "_is_over") and not self._is_over.is_set() and self._owner.is_here:
             self._answer.cancel()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self)
 
     def __iter__(self) -> Iterator[Event]:
         """The events; breaking off cancels. Raises what went wrong, where it is iterated."""
         try:
-            while (item := self._items.get()) is not None:
+            while (item := self._next()) is not None:
                 if isinstance(item, BaseException):
                     raise item
                 yield item
             self._items.put(None)  # a second iteration ends at once
         finally:
             self.close()
+
+    def _next(self) -> Item:
+        self._owner.check()
+        return self._items.get()
 
     def __enter__(self) -> "AnswerStream":
         return self
@@ -50,6 +60,8 @@ class AnswerStream:
 
     def cancel(self) -> None:
         """Stop within one step, or at once while it waits; any thread; idempotent."""
+        if not self._owner.is_here:
+            return  # the answer is another process's
         if self._answer.withdraw():
             self._items.put(Done(self.stats))
             _end(self._is_over, self._items)
@@ -62,7 +74,7 @@ class AnswerStream:
 
     def close(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
-        if not self._is_over.is_set():
+        if not self._is_over.is_set() and self._owner.is_here:
             self.cancel()
             self._is_over.wait()
 
@@ -91,6 +103,7 @@ class AsyncAnswerStream:
         import asyncio  # 3 MB and 40 ms that only its users pay
 
         self._answer = answer
+        self._owner = Owner()
         self._loop = asyncio.get_running_loop()
         self._items: asyncio.Queue[Item] = asyncio.Queue()
         self._is_over = asyncio.Event()
@@ -119,13 +132,20 @@ class AsyncAnswerStream:
     async def __aiter__(self) -> AsyncIterator[Event]:
         """The events; breaking off and cancelling the task cancel the answer."""
         try:
-            while (item := await self._items.get()) is not None:
+            while (item := await self._next()) is not None:
                 if isinstance(item, BaseException):
                     raise item
                 yield item
             self._items.put_nowait(None)
         finally:
             await self.aclose()
+
+    async def _next(self) -> Item:
+        self._owner.check()
+        return await self._items.get()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self)
 
     async def __aenter__(self) -> "AsyncAnswerStream":
         return self
@@ -135,6 +155,8 @@ class AsyncAnswerStream:
 
     def cancel(self) -> None:
         """Stop within one step, or at once while it waits; any thread; idempotent."""
+        if not self._owner.is_here:
+            return  # the answer is another process's
         if self._answer.withdraw():
             self._send(Done(self.stats))
             self._end()
@@ -147,7 +169,7 @@ class AsyncAnswerStream:
 
     async def aclose(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
-        if not self._is_over.is_set():
+        if not self._is_over.is_set() and self._owner.is_here:
             self.cancel()
             await self._is_over.wait()
 
