@@ -356,12 +356,13 @@ def test_stop_string_inside_a_block_leaves_what_plain_decoding_says(
     """Neither tokens nor figures of what the block holds behind it (row 7)."""
     prompt = "abc abc abc abc"
     whole = pair.complete(prompt, options(60, drafter="none")).text
-    asked = {"stop": (whole[20:24],), "logprobs": 0}
-    plain = pair.complete(prompt, options(60, drafter="none", **asked))
+    stop = whole[20:24]
+    plain = pair.complete(prompt, options(60, drafter="none", stop=(stop,)))
 
-    reply = pair.complete(prompt, options(60, drafter=drafter, draft_len=15, **asked))
+    asked = options(60, drafter=drafter, draft_len=15, stop=(stop,), logprobs=0)
+    reply = pair.complete(prompt, asked)
 
-    assert reply.text == plain.text == whole[: whole.index(whole[20:24])]
+    assert reply.text == plain.text == whole[: whole.index(stop)]
     assert reply.tokens == plain.tokens
     assert len(reply.logprobs) == len(reply.tokens) == reply.stats.generated_tokens
     assert reply.stats.finish_reason == "stop"
