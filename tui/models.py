@@ -10,7 +10,7 @@ from textual import work
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Resize
+from textual.events import Key, Resize
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
@@ -30,6 +30,9 @@ REFRESH_S = 0.25
 REST_S = 0.3
 """The cursor has to rest so long before files are read for a target's drafts."""
 TARGETS, DRAFTS = "targets", "drafts"
+CLOSING = ("escape", "f2")
+"""Keys that need no table."""
+NO_MODEL = "There is no model on this machine yet"
 MAX_NAME = 28
 NOT_NARROW = (2, 4)
 """The columns for which a small screen has no room: the quantisation, whether it is here."""
@@ -55,13 +58,16 @@ class ModelsScreen(Dialog[ModelChange]):
         super().__init__()
         self._models, self._glyphs, self._loaded = models, glyphs, loaded
         self._rows: list[Row] = []
+        self._early: list[Key] | None = []
+        """Keys for the tables, until they are filled; None: they are."""
         self._drafts: list[DraftRow] = []
         self._wanted: ModelChange | None = None
         """What is taken as soon as everything for it is here."""
 
     def parts(self) -> Iterable[Widget]:
         """Models, drafts, where from, progress."""
-        yield words(self._lead(), classes="lead", id="lead")
+        lead = f"{NO_MODEL}." if self._models.must_choose else f"looking{self._glyphs.ellipsis}"
+        yield words(lead, classes="lead", id="lead")
         yield DataTable(id=TARGETS, cursor_type="row", zebra_stripes=False)
         yield words("Draft", classes="lead")
         yield DataTable(id=DRAFTS, cursor_type="row", zebra_stripes=False)
@@ -70,23 +76,39 @@ class ModelsScreen(Dialog[ModelChange]):
     def _lead(self) -> str:
         free = f"{gigabytes(self._models.free_bytes)} of memory are free"
         if self._models.must_choose:
-            return f"There is no model on this machine yet: choose one. {free}."
+            return f"{NO_MODEL}: choose one. {free}."
         return free
 
     def on_mount(self) -> None:
-        """Fill the tables; show a download that is running."""
+        """On the screen at once: the first time, what fills it is imported and reckoned."""
         super().on_mount()
-        self._rows = self._models.rows()
         self._width = self.app.size.width
+        self._lay_out()
+        self._fill()
+
+    @work(exclusive=True, group="fill")
+    async def _fill(self) -> None:
+        """Fill the tables; show a download that is running."""
+        self._rows, lead = await asyncio.to_thread(lambda: (self._models.rows(), self._lead()))
+        self.query_one("#lead", Static).update(Content(lead))
         self._lay_out()
         if self._rows:
             names = [row.name for row in self._rows]
             at = names.index(self._loaded[0]) if self._loaded[0] in names else 0
             self._table(TARGETS).move_cursor(row=at)
             self._show_drafts(self._models.drafts(self._rows[at]))
-        self._table(TARGETS).focus()
+        self.set_focus(self._table(TARGETS))
         self.set_interval(REFRESH_S, self._follow_fetch)
         self._follow_fetch()
+        keys, self._early = self._early, None
+        for key in keys or ():
+            self.app.post_message(Key(key.key, key.character))
+
+    def on_key(self, event: Key) -> None:
+        """Who knows the way need not wait for the tables."""
+        if self._early is not None and event.key not in CLOSING:
+            event.stop()
+            self._early.append(event)
 
     def on_resize(self, event: Resize) -> None:
         """Other columns have room."""

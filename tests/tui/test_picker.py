@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -360,5 +360,37 @@ def test_smaller_screen_shows_the_columns_that_matter() -> None:
             assert "quant" in wide
             assert "\u2713 fits" in stage.text()
             assert "whatever gains, measured wh" in stage.text()
+
+    played(scenario)
+
+
+class Slow:
+    """Speeds that are reckoned until somebody lets them be known."""
+
+    def __init__(self) -> None:
+        self.is_known = threading.Event()
+
+    def __call__(self, specs: Iterable[ModelSpec]) -> dict[str, Speed]:
+        self.is_known.wait()
+        return {}
+
+
+def test_picker_is_there_at_once_and_keeps_the_keys_until_it_is_filled() -> None:
+    async def scenario() -> None:
+        slow = Slow()
+        shown = Models(CATALOGUE, free_bytes=lambda: 8_000_000_000, speeds=slow)
+        async with staged(ScriptedLM(), models=shown) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("looking")
+            await stage.pilot.press("down", "p", "escape")
+            await stage.until(lambda: len(stage.app.screen_stack) == 1)
+            await stage.pilot.press("f2", "down", "tab", "down")
+            slow.is_known.set()
+            await stage.until_shown("8.00 GB of memory are free")
+            await stage.until(lambda: getattr(stage.app.focused, "id", "") == "drafts")
+            targets, drafts = stage.app.screen.query(DataTable)
+            await stage.until(lambda: drafts.cursor_row == 1)
+
+            assert targets.cursor_row == 1
 
     played(scenario)
