@@ -173,6 +173,7 @@ def _peer_inputs(rig: Rig, wish: Wish, energy: Rapl) -> PeerInputs:
         n_slots=max(wish.streams, default=1),
         tokens_of=lambda prompt: rig.tokens_of(prompt).tolist(),
         energy_j=energy,
+        quant=rig.model.description.target_quant,
     )
 
 

@@ -71,6 +71,8 @@ def build_reasons(result: Result, arm: str) -> list[str]:
     """What differs between an arm's build and edgespec's, if anything is told."""
     builds = {note.arm: note.build for note in result.arms}
     ours, theirs = builds[PLAIN], builds[arm]
+    if is_served(result, arm):
+        return [f"it has an engine and a model file of its own ({theirs.note})"]
     if more := sorted(set(theirs.features) - set(ours.features)):
         return [f"its build has {' '.join(more)}"]
     if theirs.n_threads != ours.n_threads and theirs.n_threads is not None:
@@ -78,6 +80,11 @@ def build_reasons(result: Result, arm: str) -> list[str]:
     if family(arm) != family(ON_OUR_LIBRARY):
         return [f"it is another build of llama.cpp ({theirs.version})"]
     return []
+
+
+def is_served(result: Result, arm: str) -> bool:
+    """Whether an arm's engine and its model file are its own."""
+    return any(note.build.is_served for note in result.arms if note.arm == arm)
 
 
 def noise_of(result: Result) -> float:

@@ -13,6 +13,7 @@ from edgespec.bench.rivals import (
     ON_OUR_LIBRARY,
     Rivals,
     build_reasons,
+    is_served,
     named,
     noise_of,
     rivals_of,
@@ -113,7 +114,7 @@ def _why_sooner(result: Result, lead: _Lead) -> str:
     cell = lead.cell.cell
     n_batch = int(result.plan.get("target", {}).get("n_batch", _THEIR_PASS))
     reasons = []
-    if cell.prompt_tokens > n_batch and n_batch < _THEIR_PASS:
+    if n_batch < min(cell.prompt_tokens, _THEIR_PASS) and not is_served(result, lead.peer.arm):
         reasons.append(
             f"edgespec reads at most {n_batch} tokens in a pass, so that a stop is quick, and "
             f"llama.cpp {_THEIR_PASS} unless told otherwise"

@@ -21,7 +21,10 @@ class Played:
     """What every question is answered with."""
     status: int = 200
     is_in_lines: bool = False
-    """One JSON object a line; else server-sent events."""
+    """One JSON object a line, in chunks, as Ollama; else server-sent events until the connection
+    ends, as mlx-lm."""
+    is_killed: bool = False
+    """Ends in the middle of an answer."""
     url: str = ""
 
     @property
@@ -33,8 +36,12 @@ class Played:
         """The script as it goes over the line."""
         told = [json.dumps(event) for event in self.events]
         if self.is_in_lines:
-            return "".join(f"{line}\n" for line in told).encode()
-        return "".join(f"data: {line}\n\n" for line in [*told, "[DONE]"]).encode()
+            chunks = [f"{len(line) + 1:x}\r\n{line}\n\r\n".encode() for line in told]
+            return b"".join([*chunks, b"7\r\n{" if self.is_killed else b"0\r\n\r\n"])
+        said = [f"data: {line}\n\n" for line in told]
+        if not self.is_killed:
+            said.append("data: [DONE]\n\n")
+        return "".join([": keepalive 0/33\n\n", *said]).encode()
 
 
 @contextmanager
@@ -45,15 +52,20 @@ def played_server() -> Iterator[Played]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             found = played.documents.get(self.path)
-            self._send(json.dumps(found).encode(), played.status if found is not None else 404)
+            told = found if isinstance(found, bytes) else json.dumps(found).encode()
+            self._send(told, played.status if found is not None else 404)
 
         def do_POST(self) -> None:
             size = int(self.headers["Content-Length"])
             played.asked.append((self.path, json.loads(self.rfile.read(size))))
-            self._send(played.answer(), played.status)
+            self._send(played.answer(), played.status, is_chunked=played.is_in_lines)
 
-        def _send(self, body: bytes, status: int) -> None:
+        def _send(self, body: bytes, status: int, *, is_chunked: bool = False) -> None:
+            self.protocol_version = "HTTP/1.1" if is_chunked else "HTTP/1.0"
             self.send_response(status)
+            if is_chunked:
+                self.send_header("Transfer-Encoding", "chunked")
+                self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(body)
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from edgespec.bench.engine import PLAIN
+from edgespec.bench.peers.types import Build
 from edgespec.bench.report import columns_note, lines
 from edgespec.bench.result import Result
 from tests.unit.bench_world import (
@@ -34,8 +35,8 @@ def test_report_says_where_a_peer_is_ahead_and_why() -> None:
     assert "its plain decoding is 1.25 times as fast here" in line
 
 
-def test_report_says_where_a_peers_first_token_is_sooner_and_why() -> None:
-    found = with_peer(0.03)
+def sooner_line(found: Result) -> str:
+    """The line on first tokens, of a peer that reads a long prompt faster."""
     (cell,) = found.cells
     seconds = {"edgespec": 2.0, "other:plain": 1.5, "other:fast": 1.8}
     slow = replace(
@@ -46,17 +47,34 @@ def test_report_says_where_a_peers_first_token_is_sooner_and_why() -> None:
     )
     scored = tuple(replace(s, ttft_s=seconds.get(s.arm, seconds["edgespec"])) for s in found.scores)
     plan = {"target": {"n_batch": 128}}
+    told = lines(replace(found, cells=(slow,), scores=scored, plan=plan))
+    (line,) = [line for line in told if line.startswith("sooner first token")]
+    return line
 
-    (line,) = [
-        line
-        for line in lines(replace(found, cells=(slow,), scores=scored, plan=plan))
-        if line.startswith("sooner first token")
-    ]
+
+def test_report_says_where_a_peers_first_token_is_sooner_and_why() -> None:
+    line = sooner_line(with_peer(0.03))
 
     # Its fastest arm is the one that a user would take, whichever of them reads soonest.
     assert "other in 1 of 1 cells, on a at temperature 0 with other:fast: 1.80 against" in line
     assert "edgespec reads at most 128 tokens in a pass" in line
     assert "another build of llama.cpp (1.0)" in line
+
+
+def test_served_peers_engine_is_not_taken_for_llama_cpp() -> None:
+    found = with_peer(0.01)
+    note = "its own a-model, 4 bits where edgespec has Q4_K_M"
+    build = Build("0.32.2, mlx 0.32.4", note=note, is_served=True)
+    served = tuple(n if n.arm in (PLAIN, "suffix") else replace(n, build=build) for n in found.arms)
+
+    lead = next(
+        line for line in lines(replace(found, arms=served)) if line.startswith("ahead of edgespec")
+    )
+    sooner = sooner_line(replace(with_peer(0.03), arms=served))
+
+    for line in (lead, sooner):
+        assert f"it has an engine and a model file of its own ({note})" in line
+        assert "llama.cpp" not in line
 
 
 def test_report_says_whose_reader_waits_less_and_why() -> None:

@@ -134,7 +134,7 @@ def _start(wish: PeerWish, way: str, inputs: PeerInputs) -> Peer:
         return llama_server.start(llama_server.binary(wish.where), way, inputs)
     if wish.name in openai_http.KINDS:
         kind = openai_http.KINDS[wish.name]
-        return openai_http.connect(kind, way, wish.where, inputs.energy_j)
+        return openai_http.connect(kind, way, wish.where, inputs)
     if wish.name == ollama.NAME:
         return ollama.connect(wish.where, inputs)
     python = wish.where or sys.executable

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from edgespec.bench.engine import EngineFailed
 
 _TIMEOUT_S = 600.0
+_REACH_S = 10.0
+"""mlx-lm looks through all of the hub's cache before it lists its models."""
 _MOST_TOLD = 300
 """Characters of what a server says is wrong."""
 
@@ -18,6 +20,7 @@ class Server:
 
     def __init__(self, name: str, url: str) -> None:
         self.name = name
+        self.url = url
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
         self._base = parts.path.rstrip("/")
@@ -32,6 +35,18 @@ class Server:
             raise self._failed(error) from error
         finally:
             connection.close()
+
+    def reached(self, path: str, start: str) -> Any:
+        """The same of a server that may not run. Raises: `EngineFailed`, with how to `start` it
+        only where nothing answers: one that refuses, or answers with something else, is there."""
+        try:
+            return self.get(path, _REACH_S)
+        except EngineFailed as failure:
+            why = failure.__cause__
+            if not isinstance(why, OSError) or isinstance(why, http.client.HTTPException):
+                raise
+            hint = f"{start}, then --peer {self.name}=MODEL"
+            raise EngineFailed(f"nothing answers at {self.url}", hint=hint) from why
 
     def is_there(self, path: str) -> bool:
         """Whether something answers `path` with success, now."""

@@ -1,76 +1,35 @@
 """Running servers that speak OpenAI's chat API: mlx-lm's and LM Studio's."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from json import JSONDecodeError
 from typing import Any
 
-from edgespec.bench.energy import Energy, unmeasured
 from edgespec.bench.engine import Ask, EngineFailed
 from edgespec.bench.peers.http import Server
-from edgespec.bench.peers.served import (
-    AS_SERVED,
-    WITH_DRAFT,
-    Piece,
-    ServedEngine,
-    model_among,
-)
-from edgespec.bench.peers.types import Build
+from edgespec.bench.peers.openai_kinds import KINDS as KINDS
+from edgespec.bench.peers.openai_kinds import Kind, named, target
+from edgespec.bench.peers.served import AS_SERVED, WITH_DRAFT, Piece, ServedEngine, own_model
+from edgespec.bench.peers.types import Build, PeerInputs
 
 WAYS = (AS_SERVED, WITH_DRAFT)
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One such program."""
-
-    name: str
-    url: str
-    """Where it listens unless told otherwise."""
-    start: str
-    """What has it run."""
-    note: str
-    """What of it cannot be made the same."""
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    """What it must be told beside the usual, to sample as edgespec does."""
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind(
-            "lmstudio",
-            "http://127.0.0.1:1234",
-            "lms server start",
-            "its own template, context, threads, top-k and min-p",
-            {"repeat_penalty": 1.0},
-        ),
-        Kind(
-            "mlx-lm",
-            "http://127.0.0.1:8080",
-            "mlx_lm.server --model MODEL",
-            "its own model format and template",
-            {"top_k": 0, "min_p": 0.0, "repetition_penalty": 0.0},
-        ),
-    )
-}
-"""Sources: LM Studio's docs (openai-compat/chat-completions, api-changelog 0.3.10 and 0.3.18);
-ml-explore/mlx-lm, mlx_lm/SERVER.md and server.py."""
 
 
 class OpenAiChat:
     """A model of such a server, maybe with a draft model."""
 
     def __init__(self, kind: Kind, server: Server, model: str, draft: str | None = None) -> None:
-        self._server = server
+        self._server, self._version = server, kind.version
         self._asked: dict[str, Any] = {"model": model, **kind.asked}
         if draft:
             self._asked["draft_model"] = draft
 
     def pieces(self, ask: Ask) -> Iterator[Piece]:
         """Ask, and hear the answer. Raises: `EngineFailed`."""
+        is_whole = False
         for event in self._server.events("/v1/chat/completions", self._body(ask)):
-            choices = event.get("choices") or [{}]
-            delta = choices[0].get("delta") or {}
+            choice = (event.get("choices") or [{}])[0]
+            is_whole |= bool(choice.get("finish_reason"))
+            delta = choice.get("delta") or {}
             said = delta.get("content") or delta.get("reasoning_content") or delta.get("reasoning")
             stats = event.get("stats") or {}
             yield Piece(
@@ -78,7 +37,11 @@ class OpenAiChat:
                 n_tokens=(event.get("usage") or {}).get("completion_tokens"),
                 n_drafted=stats.get("total_draft_tokens_count"),
                 n_accepted=stats.get("accepted_draft_tokens_count") or 0,
+                version=self._version(event.get("system_fingerprint") or ""),
             )
+        if not is_whole:
+            # mlx-lm gives no length: one that was killed has ended its answer, as far as HTTP goes.
+            raise EngineFailed(f"{self._server.name} broke off in the middle of an answer")
 
     def _body(self, ask: Ask) -> dict[str, Any]:
         return {
@@ -92,20 +55,40 @@ class OpenAiChat:
         }
 
 
-def connect(kind: Kind, way: str, where: str | None, energy_j: Energy = unmeasured) -> ServedEngine:
+def connect(kind: Kind, way: str, where: str | None, inputs: PeerInputs) -> ServedEngine:
     """The running server; `where`: MODEL, or MODEL,DRAFT. Raises: `EngineFailed` saying how to have
     one."""
     server = Server(kind.name, kind.url)
-    if not server.is_there("/v1/models"):
-        hint = f"{kind.start}, then --peer {kind.name}=MODEL"
-        raise EngineFailed(f"nothing answers at {kind.url}", hint=hint)
-    served = [entry["id"] for entry in server.get("/v1/models").get("data") or []]
-    said, _, draft = (where or "").partition(",")
-    model = model_among(kind.name, said or None, served)
-    if way == AS_SERVED:
-        draft = ""
-    elif not draft:
+    listed = _listed(kind, server)
+    said, _, with_draft = (where or "").partition(",")
+    model = target(kind, said, listed)
+    if way == WITH_DRAFT and not with_draft:
         raise EngineFailed(f"no draft model is named (--peer {kind.name}=MODEL,DRAFT)")
-    note = f"{kind.note}; not put to sleep" + (f"; drafts from {draft}" if draft else "")
-    chat = OpenAiChat(kind, server, model, draft or None)
-    return ServedEngine(kind.name, way, chat.pieces, Build(model, note=note), energy_j)
+    draft = named(kind, with_draft, listed) if way == WITH_DRAFT else None
+    own = own_model(model, kind.weights(server, model), inputs)
+    note = f"{own}; {kind.note}; not put to sleep" + (f"; drafts from {draft}" if draft else "")
+    return ServedEngine(
+        kind.name,
+        way,
+        OpenAiChat(kind, server, model, draft).pieces,
+        Build("not told", note=note, is_served=True),
+        inputs.energy_j,
+        is_one_of_two=bool(with_draft),
+    )
+
+
+def _listed(kind: Kind, server: Server) -> list[str]:
+    """Names of models. Raises: `EngineFailed`."""
+    try:
+        entries = server.reached("/v1/models", kind.start).get("data") or []
+    except EngineFailed as failure:
+        if not isinstance(failure.__cause__, JSONDecodeError):
+            raise
+        return []  # mlx-lm's, while the hub's cache does not exist: success, and no list
+    if any(entry.get("owned_by") == "llamacpp" for entry in entries):
+        # Both listen on 8080, and would answer the same questions.
+        raise EngineFailed(
+            f"what answers at {server.url} is llama.cpp's server, not {kind.name}",
+            hint="end it, or measure it with --peer llama-server",
+        )
+    return [entry["id"] for entry in entries]

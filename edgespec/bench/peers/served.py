@@ -6,12 +6,12 @@ ratio.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from edgespec.bench.energy import Energy, spent_j, unmeasured
 from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
-from edgespec.bench.peers.types import Build
+from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.bench.suite import BenchPrompt
 from edgespec.core import Sampling
 from edgespec.events import Stats
@@ -20,6 +20,7 @@ AS_SERVED = "served"
 """Whatever it was set to by its user."""
 WITH_DRAFT = "draft"
 """With a draft model that is named."""
+_LOADING = BenchPrompt("loading", "chat", "en", "short", 1, 1, (("user", "Hello."),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Piece:
     n_tokens: int | None = None
     n_drafted: int | None = None
     n_accepted: int = 0
+    version: str = ""
+    """Of the program, where it is told only there."""
 
 
 Pieces = Callable[[Ask], Iterator[Piece]]
@@ -42,9 +45,17 @@ class ServedEngine:
     remembers = False
 
     def __init__(
-        self, name: str, way: str, pieces: Pieces, build: Build, energy_j: Energy = unmeasured
+        self,
+        name: str,
+        way: str,
+        pieces: Pieces,
+        build: Build,
+        energy_j: Energy = unmeasured,
+        *,
+        is_one_of_two: bool = False,
     ) -> None:
-        """`pieces` asks, and hears the answer."""
+        """`pieces` asks, and hears the answer. `is_one_of_two`: the server is asked in another way
+        too, and holds the models of one way at a time."""
         self.name = f"{name}:{way}"
         self.arms: tuple[str, ...] = (self.name,)
         # As served it may draft as well, so that nothing is known to be plain.
@@ -52,6 +63,7 @@ class ServedEngine:
         self.build = build
         self._pieces = pieces
         self._energy_j = energy_j
+        self._is_one_of_two = is_one_of_two
         self._has_read: set[str] = set()
 
     def wake(self) -> None:
@@ -65,6 +77,7 @@ class ServedEngine:
 
     def read(self, prompt: BenchPrompt) -> Reading:
         """Ask for one token. What it has read before it may have kept: that time says nothing."""
+        self._load(_LOADING)
         took_s = self._run(Ask(prompt, Sampling(), 1)).wall_s
         is_cold = prompt.name not in self._has_read
         self._has_read.add(prompt.name)
@@ -72,7 +85,13 @@ class ServedEngine:
 
     def answer(self, arm: str, ask: Ask) -> Run:
         """Answer once."""
+        self._load(ask.prompt)
         return self._run(ask)
+
+    def _load(self, prompt: BenchPrompt) -> None:
+        """Have this way's models loaded before anything is timed, and `prompt` read."""
+        if self._is_one_of_two:
+            self._run(Ask(prompt, Sampling(), 1))
 
     def _run(self, ask: Ask) -> Run:
         arrivals: list[tuple[float, int]] = []
@@ -83,6 +102,8 @@ class ServedEngine:
             if piece.has_text:
                 arrivals.append((perf_counter() - began_s, 1))
             n_told = piece.n_tokens or n_told
+            if piece.version:
+                self.build = replace(self.build, version=piece.version)
             drafts = piece if piece.n_drafted is not None else drafts
         wall_s, after_j = perf_counter() - began_s, self._energy_j()
         n_tokens = n_told or len(arrivals)
@@ -108,15 +129,24 @@ def _stats(n_tokens: int, drafts: Piece) -> Stats:
     )
 
 
-def model_among(name: str, model: str | None, served: list[str]) -> str:
+def model_among(name: str, model: str | None, listed: list[str]) -> str:
     """The model under the name by which it is served. Raises: `EngineFailed`."""
     if model is None:
         # Any other model would say nothing about this one.
         raise EngineFailed(
-            f"{name} serves {', '.join(served) or 'no model'}; which of them is the same?",
+            f"{name} lists {', '.join(listed) or 'no model'}; which of them is the same?",
             hint=f"--peer {name}=MODEL",
         )
-    found = next((each for each in (model, f"{model}:latest") if each in served), None)
+    found = next((each for each in (model, f"{model}:latest") if each in listed), None)
     if found is None:
-        raise EngineFailed(f"{name} has no model {model!r}, but {', '.join(served) or 'none'}")
+        others = f"but {', '.join(listed)}" if listed else "nor any other"
+        raise EngineFailed(f"{name} lists no model {model!r}, {others}")
     return found
+
+
+def own_model(model: str, weights: str, inputs: PeerInputs) -> str:
+    """What a server runs instead of edgespec's file, and how it differs, as far as it tells."""
+    if not weights:
+        return f"its own {model}, weights not told"
+    other = f" where edgespec has {inputs.quant}" if weights != inputs.quant else ""
+    return f"its own {model}, {weights}{other}"

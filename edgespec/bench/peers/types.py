@@ -23,6 +23,8 @@ class PeerInputs:
     tokens_of: Callable[[BenchPrompt], list[int]]
     """A prompt as edgespec's target reads it, so that both continue the same tokens."""
     energy_j: Energy = unmeasured
+    quant: str = ""
+    """How the target's weights are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Build:
     """None: not known."""
     note: str = ""
     """What else is not the same as in edgespec's run."""
+    is_served: bool = False
+    """It has an engine and a model file of its own: `note` names them."""
 
 
 REMEMBERS = "drafts from its earlier answers: only the first one to each prompt counts"
