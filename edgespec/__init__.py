@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from edgespec.api.download import Download as Download
     from edgespec.api.download import download as download
-    from edgespec.api.model import aload as aload
-    from edgespec.api.model import load as load
+    from edgespec.api.entry import aload as aload
+    from edgespec.api.entry import load as load
+    from edgespec.api.model import LoadedModel as LoadedModel
+    from edgespec.api.stream import AnswerStream as AnswerStream
+    from edgespec.api.stream import AsyncAnswerStream as AsyncAnswerStream
     from edgespec.api.types import Description as Description
     from edgespec.api.types import LanguageModel as LanguageModel
+    from edgespec.api.types import Loading as Loading
     from edgespec.api.types import Message as Message
     from edgespec.api.types import Options as Options
     from edgespec.api.types import Prompt as Prompt
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_API = ("Description", "LanguageModel", "Message", "Options", "Prompt", "Stream")
+_API = ("Description", "LanguageModel", "Loading", "Message", "Options", "Prompt", "Stream")
 _ERRORS = (
     "Busy",
     "Closed",
@@ -83,8 +87,11 @@ _EVENTS = (
     "TokenText",
 )
 _HOME = {
-    "aload": "edgespec.api.model",
-    "load": "edgespec.api.model",
+    "aload": "edgespec.api.entry",
+    "load": "edgespec.api.entry",
+    "LoadedModel": "edgespec.api.model",
+    "AnswerStream": "edgespec.api.stream",
+    "AsyncAnswerStream": "edgespec.api.stream",
     "Download": "edgespec.api.download",
     "download": "edgespec.api.download",
     "PullProgress": "edgespec.store",

@@ -32,7 +32,7 @@ from edgespec.control.costs import Costs
 from edgespec.control.plain_speed import PlainSpeed
 from edgespec.drafters import DrafterInputs, create
 from edgespec.engine import heap
-from edgespec.errors import Busy, Closed, Interrupted, UsageError
+from edgespec.errors import Busy, Closed, UsageError
 from edgespec.events import Reply
 from edgespec.explanation import Explanation
 from edgespec.text.memory import AnswerMemory
@@ -46,11 +46,7 @@ MOST_THREADS = 512
 
 
 def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
-    """Load a target by catalogue id or path of a GGUF file, and a draft model if one is named.
-
-    The keywords are `types.Loading`'s.
-    Raises: the errors of `edgespec.errors`, each before more is loaded than it takes to know.
-    """
+    """As `entry.load`, which imports this."""
     for name in loading:
         if name not in Loading.__annotations__:  # a type that Python itself does not check
             raise TypeError(f"load() got an unexpected keyword argument {name!r}")
@@ -90,33 +86,6 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
         return LoadedModel(loaded, drafter, costs, template=loading.get("template"), hear=hear)
     except BaseException:
         loaded.close()
-        raise
-
-
-async def aload(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
-    """`load` on a thread of its own, for asyncio; cancelling gives up and frees what was loaded."""
-    import asyncio  # 3 MB and 40 ms that only its users pay
-
-    is_cancelled = threading.Event()
-    progress = loading.get("progress")
-
-    def tell(phase: str, fraction: float) -> None:
-        if is_cancelled.is_set():
-            raise Interrupted
-        if progress is not None:
-            progress(phase, fraction)
-
-    def run() -> "LoadedModel":
-        told: Loading = {**loading, "progress": tell}
-        model = load(target, **told)
-        if is_cancelled.is_set():  # too late for `tell`, and nobody will take it
-            model.close()
-        return model
-
-    try:
-        return await asyncio.to_thread(run)
-    except asyncio.CancelledError:
-        is_cancelled.set()
         raise
 
 

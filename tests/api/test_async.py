@@ -8,7 +8,8 @@ from typing import TypeVar
 
 import pytest
 
-from edgespec.api.model import LoadedModel, aload
+from edgespec.api.entry import aload
+from edgespec.api.model import LoadedModel
 from edgespec.errors import Busy, ContextOverflow
 from edgespec.events import Event
 from tests.api.answers import end_of, options, text_of

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from edgespec.api.model import LoadedModel, aload, load
+from edgespec.api.entry import aload
+from edgespec.api.model import LoadedModel, load
 from edgespec.errors import UsageError
 from edgespec.events import Event
 from tests.api.answers import end_of, options, text_of

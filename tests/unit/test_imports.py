@@ -4,6 +4,7 @@ import importlib
 import os
 import subprocess
 import sys
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -54,8 +55,33 @@ def test_importing_edgespec_loads_nothing_heavy() -> None:
     assert loaded_by("import edgespec; edgespec.EdgespecError; edgespec.Stats") == set()
 
 
+def test_window_gets_its_loader_without_waiting_for_numpy() -> None:
+    wanted = ("load", "aload", "Loading", "Options", "Sampling", "Message")
+
+    assert loaded_by("import edgespec; " + "; ".join(f"edgespec.{n}" for n in wanted)) == set()
+
+
+def test_loader_names_its_keywords_where_it_is_asked_for_them() -> None:
+    told = edgespec.load.__doc__ or ""
+
+    missing = [name for name in edgespec.Loading.__annotations__ if name not in told]
+
+    assert missing == []
+
+
+def test_what_loading_and_answering_give_can_be_named() -> None:
+    from edgespec.api.model import LoadedModel
+
+    calls = (LoadedModel.chat, LoadedModel.achat, LoadedModel.complete, LoadedModel.explain)
+    given = [get_type_hints(call)["return"] for call in calls]
+    names = {kind.__name__ for one in given for kind in get_args(one) or (one,)}
+
+    assert names - {"NoneType"} <= set(edgespec.__all__)
+    assert edgespec.LoadedModel is LoadedModel
+
+
 def test_api_loads_asyncio_for_its_users_only() -> None:
-    assert "asyncio" not in modules_after("import edgespec.api.model")
+    assert "asyncio" not in modules_after("import edgespec.api.model, edgespec.api.entry")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["chat", "--help"], ["paths"]])
