@@ -47,6 +47,7 @@ def test_growing_fence_is_highlighted_once_when_it_is_complete(highlights: list[
         async with staged(model) as stage:
             await stage.say("code")
             await stage.until_ended()
+            await stage.until(lambda: bool(highlights) and not stage.views[0]._is_colouring)
 
             assert stage.views[0].document.source == model.complete("again").text
 

@@ -1,4 +1,4 @@
-import os
+import random
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -351,7 +351,7 @@ def test_damaged_file_is_set_aside_with_a_notice(damage: bytes | None, path: Pat
     store.save([chat()], [turn(f"t{i}", "x" * 3000) for i in range(20)])
     store.close()
     broken = bytearray(path.read_bytes())
-    broken[4096 : len(broken) - 4096] = os.urandom(len(broken) - 8192)
+    broken[4096 : len(broken) - 4096] = random.Random(1).randbytes(len(broken) - 8192)
     path.write_bytes(damage or bytes(broken))
 
     store = opened(path)
