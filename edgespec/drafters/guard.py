@@ -76,6 +76,8 @@ class Guarded:
         self._drafter = drafter
         self._inputs = inputs
         self._learns = isinstance(drafter, LearnsFromTarget)
+        self._is_asked = False
+        """For the step's draft, so that its rows are the drafter's own."""
         self._is_off = ""
 
     @property
@@ -87,13 +89,14 @@ class Guarded:
 
     def draft(self, context: Tokens, k: int, sampler: Sampler) -> Draft:
         """See `core.Drafter`; nothing once it has broken its contract."""
-        if self._is_off or k == 0:
+        self._is_asked = not self._is_off and k > 0
+        if not self._is_asked:
             return Draft()
         return self._checked(lambda: self._drafter.draft(frozen(context), k, sampler), context, k)
 
     def learn(self, context: Tokens, logits: Logits) -> None:
         """See `core.LearnsFromTarget`."""
-        if self._learns and not self._is_off:
+        if self._learns and self._is_asked and not self._is_off:
             self._tried(lambda: self._drafter.learn(frozen(context), logits), None)
 
     def _checked(self, ask: Callable[[], Draft], context: Tokens, k: int) -> Draft:
@@ -174,12 +177,14 @@ class _GuardedPaid(Guarded):
 
     def read(self, context: Tokens, n_tokens: int, sampler: Sampler) -> None:
         """See `core.Steered`."""
+        self._is_asked = False
         if not self._is_off:
             self._tried(lambda: self._drafter.read(frozen(context), n_tokens, sampler), None)
 
     def draft_while(self, context: Tokens, k: int, sampler: Sampler, steering: Steering) -> Draft:
         """See `core.Steered`."""
-        if self._is_off or k == 0:
+        self._is_asked = not self._is_off and k > 0
+        if not self._is_asked:
             return Draft()
         return self._checked(
             lambda: self._drafter.draft_while(frozen(context), k, sampler, steering), context, k

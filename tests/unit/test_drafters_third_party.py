@@ -251,11 +251,27 @@ def test_learning_is_passed_on_where_it_is_wanted(install: Install) -> None:
         SOUND + "\n    heard = 0\n    def learn(self, context, logits):\n        raise KeyError\n"
     )
     install(learning, "last = stranger:Last")
-    made = create("last", inputs())
+    made: Any = create("last", inputs())
 
-    made.learn(np.zeros(1, np.int32), None)  # type: ignore[attr-defined]
+    made.draft(tokens_of(1), 4, GREEDY)
+    made.learn(tokens_of(1, 1), None)
 
     assert made.draft(tokens_of(1), 4, GREEDY) == Draft()
+
+
+@pytest.mark.parametrize("k", [0, 4])
+def test_stranger_learns_of_its_own_drafts_only(install: Install, k: int) -> None:
+    """The last step of an answer has no room for a draft, and asks for none."""
+    learning = SOUND + "\n    heard = 0\n    def learn(self, *any):\n        self.heard += 1\n"
+    install(learning, "last = stranger:Last")
+    made: Any = create("last", inputs())
+
+    made.draft(tokens_of(1, 2), 4, GREEDY)
+    made.learn(tokens_of(1, 2, 3), None)
+    made.draft(tokens_of(1, 2, 3), k, GREEDY)
+    made.learn(tokens_of(1, 2, 3, 4), None)
+
+    assert made._drafter.heard == (2 if k else 1)
 
 
 def test_stranger_with_a_model_is_an_arm_of_its_kind(install: Install) -> None:
