@@ -54,8 +54,8 @@ _SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params
 
 
 def _import_the_rest() -> None:
-    """What the first message needs: it does not wait either, nor does the first drawing."""
-    for name in (".turn", ".markdown", ".colours"):
+    """What the first message needs, and the first F2: nor do they wait, nor the first drawing."""
+    for name in (".turn", ".markdown", ".colours", ".models"):
         import_module(name, __package__)
     import_module("edgespec.chat.commands")
 

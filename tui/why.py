@@ -11,6 +11,7 @@ from textual.widget import Widget
 from edgespec.chat.account import account
 from edgespec.chat.commands import stats_text
 from edgespec.chat.controller import ChatController, Turn
+from edgespec.chat.turns import line_of
 from edgespec.events import TokenText
 from edgespec.explanation import Explanation
 from edgespec.text.clean import clean
@@ -21,6 +22,7 @@ from .glyphs import Glyphs
 from .provenance import legend
 
 MAX_DECISIONS = 40
+ASKED_WIDTH = 70
 
 
 class WhyScreen(Dialog[None]):
@@ -44,7 +46,8 @@ class WhyScreen(Dialog[None]):
 
     def _page(self) -> Content:
         turn, parts = self._turn, list[Content | str | tuple[str, str]]()
-        parts += [(f"{clean(turn.prompt)[:70]}\n\n", "bold"), stats_text(turn.stats), "\n"]
+        asked = line_of(clean(turn.prompt), ASKED_WIDTH)
+        parts += [(f"{asked}\n\n", "bold"), stats_text(turn.stats), "\n"]
         if self._tokens:
             parts += ["\n", ("Tokens by where they came from\n", "bold $text-primary")]
             parts += [by_source(self._tokens, self._glyphs), "\n", legend(self._glyphs), "\n"]

@@ -34,10 +34,15 @@ def account(told: Explanation, *, most_steps: int, times: str = "x") -> list[Sec
 def _bought(told: Explanation, times: str) -> Iterator[str]:
     length = "chosen at each step" if told.draft_len is None else f"{told.draft_len} tokens"
     yield f"drafter {told.drafter}, draft length {length}"
-    yield f"{told.tokens} tokens in {told.steps} steps, {told.took_s:.2f} s"
+    # Where it chose freely, its own sum of what steps took, which is not the clock's.
+    is_reckoned = told.bound is not None
+    took = f"{'reckoned at ' if is_reckoned else ''}{told.took_s:.2f} s"
+    yield f"{told.tokens} tokens in {told.steps} steps, {took}"
     # Without drafts the two speeds are the same thing at different moments: noise, no result.
     if told.plain_s and told.speedup and any(arm.drafted for arm in told.arms):
         yield f"plainly about {told.plain_s:.2f} s: {told.speedup:.2f}{times}"
+    if is_reckoned:
+        yield "reckoned: a plain step counts as plain decoding takes, whatever held it up"
     if (one := told.cascade) is not None:
         yield f"the draft model's {one.drafted} tokens took {one.passes} passes, {one.rows} rows"
     if (bound := told.bound) is not None:

@@ -132,7 +132,7 @@ def stats_text(stats: Stats) -> str:
     if stats.ttft_s is not None:
         lines.append(f"first      {stats.ttft_s:.2f} s until the first token")
     if speed is not None:
-        lines.append(f"speed      {speed:.1f} tok/s")
+        lines.append(f"speed      {speed:.1f} tok/s by the clock")
     if (times := ratio(stats)) is not None:
         lines.append(f"plain      {plain:.1f} tok/s measured, so {times:.2f}x")
     if stats.acceptance_rate is not None:
@@ -142,7 +142,7 @@ def stats_text(stats: Stats) -> str:
             "by place   " + " ".join(f"{p:.0%}" for p in stats.acceptance_per_position or (0,)),
             f"per round  {stats.mean_acceptance_length:.2f} tokens, rounds: {stats.rounds}",
             f"time       draft {stats.draft_s:.2f} s, target {stats.target_s:.2f} s, "
-            f"other {stats.verify_s + stats.overhead_s:.2f} s",
+            f"other {stats.verify_s + stats.overhead_s:.2f} s by the clock",
         ]
     drafter = stats.drafter + (f" ({stats.drafter_note})" if stats.drafter_note else "")
     return "\n".join([*lines, f"drafter    {drafter}"])

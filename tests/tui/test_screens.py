@@ -233,14 +233,16 @@ def test_why_page_accounts_for_the_last_answer() -> None:
         async with staged(
             ScriptedLM(["one two three four five."], explanation=explanation()), size=(100, 60)
         ) as stage:
-            await stage.say("go")
+            await stage.say("go\nslowly")
             await stage.until_ended()
             await stage.pilot.press("f9")
             await stage.until_shown("What it bought")
             text = stage.text()
 
-            assert "20 tokens in 5 steps, 0.50 s" in text
+            assert "20 tokens in 5 steps, reckoned at 0.50 s" in text
             assert "plainly about 1.00 s: 2.00×" in text
+            assert "tok/s by the clock" in text
+            assert "go slowly" in text
             assert "3 x this draft promised more tokens for its time" in text
             assert "suffix      7    6" in text
             assert "8 rows    100.0 ms at load, 110.0 now" in text
