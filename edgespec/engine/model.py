@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ _MAX_KEY_BYTES = 127  # llama_model_kv_override
 NATIVE_SNAPSHOTS = 8
 """States that llama.cpp keeps per sequence for a recurrent model: drafts up to this length roll
 back for free, longer ones through a saved state."""
+_UNKNOWN = re.compile(r"unknown (?:model )?(architecture|pre-tokenizer)(?: type)?: ('[^']{1,64}')")
 _SPLIT_MODES: dict[SplitMode, int] = {"none": 0, "layer": 1, "tensor": 3}
 
 
@@ -128,6 +130,13 @@ class Model:
         message = f"llama.cpp could not load {self.path.name} ({said or 'no reason given'})"
         if is_about_memory(said):
             return DoesNotFit(message, hint="a smaller model, or fewer layers: --gpu-layers N")
+        if unknown := _UNKNOWN.search(said):
+            return ModelFileError(
+                f"{self.path.name} has the {unknown[1]} {unknown[2]}, which this llama.cpp does not"
+                " know",
+                hint="a newer llama.cpp may, and comes with a newer edgespec; until then get"
+                " another model",
+            )
         return ModelFileError(
             message, hint="edgespec doctor shows the llama.cpp build that is in use"
         )

@@ -1,6 +1,7 @@
 """Loading a model for its ids only: the same numbers, without the texts that take memory."""
 
 import logging
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from edgespec.engine.model import LoadOptions, Model
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
 from tests.engine.conftest import SMALL, WRITERS
-from tests.rawgguf import RawGguf, text_key
+from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key
 
 TOKENS = np.array([1, 40, 7, 301, 12, 5], np.int32)
 Opener = Callable[[Path, LoadOptions], Model]
@@ -83,3 +84,32 @@ def test_model_for_ids_of_an_architecture_with_a_long_name_is_refused(tmp_path: 
 
     with pytest.raises(ModelFileError, match=r"could not load m\.gguf"):
         Model(path, LoadOptions(ids_of=shape))
+
+
+KEYS_OF_A_VOCABULARY = (
+    packed_text(b"llama.attention.layer_norm_rms_epsilon") + struct.pack("<If", 6, 1e-5),
+    text_key("tokenizer.ggml.model", "gpt2"),
+    text_key("tokenizer.ggml.pre", "gpt-99"),
+    array_key("tokenizer.ggml.tokens", STRING, 1, packed_text(b"a")),
+    array_key("tokenizer.ggml.merges", STRING, 1, packed_text(b"a a")),
+)
+
+
+@pytest.mark.parametrize(
+    ("keys", "what"),
+    [
+        ((text_key("general.architecture", "zebra"),), "architecture 'zebra'"),
+        ((*KEYS, *KEYS_OF_A_VOCABULARY), "pre-tokenizer 'gpt-99'"),
+    ],
+)
+def test_what_only_a_newer_llama_cpp_reads_is_no_damage(
+    tmp_path: Path, keys: tuple[bytes, ...], what: str
+) -> None:
+    path = RawGguf(keys=keys).write(tmp_path / "new.gguf")
+
+    with pytest.raises(ModelFileError) as refusal:
+        Model(path)
+
+    assert what in refusal.value.message
+    assert "which this llama.cpp does not know" in refusal.value.message
+    assert "comes with a newer edgespec" in refusal.value.hint
