@@ -45,7 +45,9 @@ def test_explanation_goes_to_stderr_in_sum_and_step_by_step(gguf: str) -> None:
     result = run("-m", gguf, "-p", "2+2?", "--explain")
 
     assert result.stdout == "Four.\n"
-    assert "10 tokens in 5 steps, reckoned at 0.26 s\n  plainly about 0.40 s: 1.54x" in result.stderr
+    assert (
+        "10 tokens in 5 steps, reckoned at 0.26 s\n  plainly about 0.40 s: 1.54x" in result.stderr
+    )
     assert "4 x no draft promised more than a plain step" in result.stderr
     assert "suffix     1 steps, 6 tokens; 5 of 7 drafted tokens accepted" in result.stderr
     assert "81% come true of match 4-11, seen once (6 seen)" in result.stderr
