@@ -18,6 +18,9 @@ from edgespec.models.spec import ModelSpec
 from edgespec.store import PullProgress, pull
 from edgespec.store.job import Patience
 
+_Item = PullProgress | BaseException | Path | None
+"""What the pull's thread sends; None at the end."""
+
 _STOP_S = 5.0
 
 
@@ -25,12 +28,13 @@ class Download:
     """A pull in progress. Ends it when closed, by a `with` block too; what came is kept."""
 
     def __init__(self, spec: ModelSpec | Path, *, offline: bool, patience: Patience) -> None:
-        self._states: queue.SimpleQueue[PullProgress | BaseException | Path] = queue.SimpleQueue()
+        self._states: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._is_closed = threading.Event()
         self.path: Path | None = None
         """The model's file, once the iterator has ended."""
         if isinstance(spec, Path):
             self._states.put(spec)  # a file of one's own, or of another program: nothing to fetch
+            self._states.put(None)
             self._thread = None
             return
         self._thread = threading.Thread(
@@ -39,15 +43,15 @@ class Download:
         self._thread.start()
 
     def close(self) -> None:
-        """Cancel if it still runs; safe to call again."""
+        """Cancel if it still runs; any thread; safe to call again. Who iterates hears the end."""
         self._is_closed.set()
+        self._states.put(None)
         if self._thread is not None:
             self._thread.join(_STOP_S)
 
     def __iter__(self) -> Iterator[PullProgress]:
         try:
-            while self.path is None:
-                state = self._states.get()
+            while (state := self._states.get()) is not None:
                 if isinstance(state, BaseException):
                     raise state
                 if isinstance(state, Path):
@@ -70,6 +74,8 @@ class Download:
             return
         except BaseException as error:
             self._states.put(error)
+        finally:
+            self._states.put(None)
 
     def _tell(self, state: PullProgress) -> None:
         if self._is_closed.is_set():
@@ -86,6 +92,7 @@ def download(
 ) -> Download:
     """Get the model that `model` names onto this machine, if it is not here yet.
 
+    Iterate for its states; `path` is the file's afterwards, and None where it was closed before.
     Raises at once: `ModelNotFound`. While iterating: `DownloadError` with every
     source's reason; `ModelNotFound` when offline. Closing cancels within a second.
     """

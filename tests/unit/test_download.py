@@ -1,4 +1,5 @@
 import hashlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +88,34 @@ def test_download_ends_when_its_iterator_is_left(hub: LocalHub) -> None:
     assert pull.path is None
     assert sent < len(DATA)
     assert hub.gets[-1].range.startswith("bytes=")  # what came was kept
+
+
+def test_download_that_is_closed_elsewhere_ends_its_iterator(hub: LocalHub) -> None:
+    hub.faults.append(Fault(rate=500_000))
+    pull = edgespec.download("tiny")
+    states = iter(pull)
+    next(states)
+    reader = threading.Thread(target=list, args=(states,), daemon=True)
+    reader.start()
+
+    pull.close()
+    reader.join(20)
+
+    assert not reader.is_alive()
+    assert pull.path is None
+
+
+def test_download_that_is_over_ends_at_once_when_iterated_again(hub: LocalHub) -> None:
+    hub.faults.extend([Fault(status=404)] * 3)
+    pull = edgespec.download("tiny", patience=HASTY)
+    with pytest.raises(DownloadError):
+        list(pull)
+    again = threading.Thread(target=list, args=(pull,), daemon=True)
+
+    again.start()
+    again.join(20)
+
+    assert not again.is_alive()
 
 
 def test_download_raises_where_it_is_iterated(hub: LocalHub) -> None:
