@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -85,7 +86,7 @@ class ChatActions(TurnActions):
     def action_interrupt(self) -> None:
         """Copy the selection, else stop, else clear the prompt, else quit at the second time."""
         if selected := self.prompt.selected_text or self.get_selected_text():
-            self.run_worker(self.copy(selected))
+            self.run_worker(partial(self.copy, selected))
             self.clear_selection()
         elif self.chat.stop():
             self.refresh_chrome()
@@ -292,7 +293,8 @@ class ChatActions(TurnActions):
         try:
             with self.app.suspend():
                 try:  # inside: Textual comes back only from a block that ends in order
-                    text = await asyncio.to_thread(edited, text, dict(os.environ))
+                    lent = self.chat.chats.lent
+                    text = await asyncio.to_thread(edited, text, dict(os.environ), lent)
                 except EdgespecError as error:
                     failed = error
         except NotImplementedError:  # Textual: not on this platform, or without a terminal

@@ -1,50 +1,94 @@
 """Writing the message in the person's own editor."""
 
 import os
+import re
 import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from edgespec.errors import EdgespecError
+from edgespec.files import owned_folder
+from edgespec.history.unsent import is_running
 
 _FALLBACKS = ("nano", "vi")
+_PREFIX, _SUFFIX = "edgespec-message-", ".md"
+_NAME = re.compile(rf"{_PREFIX}(\d+)-.*{re.escape(_SUFFIX)}~?")
 
 
-def edited(text: str, environ: Mapping[str, str]) -> str:
+def edited(text: str, environ: Mapping[str, str], lent: Path | None = None) -> str:
     """`text` as it came back from $VISUAL or $EDITOR.
 
-    The terminal must be the editor's meanwhile. Raises: `EdgespecError` where there is no editor,
-    or it failed; what it had written then stays in its file.
+    The terminal must be the editor's meanwhile. `lent`: a file that is found should this process
+    die; None: `forget_left` removes it then. Raises: `EdgespecError` where there is no editor, or
+    it failed; what it had written then stays in a file.
     """
-    file = _written(text)
+    file = _written(text, lent)
+    try:
+        return _edited(text, file, environ)
+    finally:
+        for left in (file, file.with_name(f"{file.name}~")):  # some keep what was there before
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+
+
+def forget_left() -> None:
+    """Remove what processes that are no more had lent an editor and must not be kept."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            number, owner = _NAME.fullmatch(path.name), path.lstat().st_uid
+            is_own = not hasattr(os, "getuid") or owner == os.getuid()
+            if number is not None and is_own and not is_running(int(number[1])):
+                path.unlink()
+
+
+def _edited(text: str, file: Path, environ: Mapping[str, str]) -> str:
     try:
         _run(environ.get("VISUAL") or environ.get("EDITOR"), str(file))
-        found = _read(file).removesuffix("\n")
+        return _read(file).removesuffix("\n")
     except OSError as error:
         raise EdgespecError(
             f"the editor left no file that can be read: {error.strerror or error}"
         ) from error
     except EdgespecError as error:
         if file.exists() and _read(file) != text:
-            raise EdgespecError(error.message, hint=f"what it had written is in {file}") from error
-        file.unlink(missing_ok=True)
+            kept = _kept(file)
+            raise EdgespecError(error.message, hint=f"what it had written is in {kept}") from error
         raise
-    file.unlink(missing_ok=True)
-    return found
 
 
-def _written(text: str) -> Path:
+def _written(text: str, lent: Path | None) -> Path:
+    if lent is not None:
+        try:
+            owned_folder(lent.parent)
+            descriptor = os.open(lent, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            return _filled(lent, descriptor, text)
+        except OSError:  # a full disk, a folder that takes nothing: another may
+            with suppress(OSError):
+                lent.unlink()
     try:
-        descriptor, name = tempfile.mkstemp(prefix="edgespec-message-", suffix=".md")
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(text)
+        prefix = f"{_PREFIX}{os.getpid()}-"
+        descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=_SUFFIX)
+        return _filled(Path(name), descriptor, text)
     except OSError as error:
         raise EdgespecError(
             f"no file for the editor can be written: {error.strerror or error}"
         ) from error
-    return Path(name)
+
+
+def _filled(path: Path, descriptor: int, text: str) -> Path:
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
+        file.write(text)
+    return path
+
+
+def _kept(file: Path) -> Path:
+    """Under a name that no other message and no start of the chat takes."""
+    descriptor, name = tempfile.mkstemp(_SUFFIX, "edgespec-kept-", file.parent)
+    os.close(descriptor)
+    return file.replace(name)
 
 
 def _read(file: Path) -> str:

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -53,11 +54,14 @@ _SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params
 """Commands that are a screen here, unless they say what to do."""
 
 
-def _import_the_rest() -> None:
+def _prepare() -> None:
     """What the first message needs, and the first F2: nor do they wait, nor the first drawing."""
     for name in (".turn", ".markdown", ".colours", ".models"):
         import_module(name, __package__)
     import_module("edgespec.chat.commands")
+    from .editor import forget_left
+
+    forget_left()
 
 
 class ChatScreen(Kept, ChatActions):
@@ -146,7 +150,7 @@ class ChatScreen(Kept, ChatActions):
             nothing_yet(self)
             self.action_models()
         self.wake()
-        self.run_worker(asyncio.to_thread(_import_the_rest), group="start", exit_on_error=False)
+        self.run_worker(partial(asyncio.to_thread, _prepare), group="start", exit_on_error=False)
 
     def update_node_styles(self, animate: bool = True) -> None:
         """Not for the first frame: each part has had its styles since it was mounted."""

@@ -80,6 +80,11 @@ class Chats:
         """What was being typed when a process ended that is no more; once."""
         return self.journal.jotted()
 
+    @property
+    def lent(self) -> Path | None:
+        """A file for an editor, whose text comes back as `jotted`; of a private chat none."""
+        return self.journal.lent
+
     def record(self, turn: Turn) -> TurnRecord:
         """A turn as it is kept."""
         return self._owner.conversation.turn_record(turn, self._owner.options)

@@ -1,6 +1,7 @@
 """The seam between a conversation and the disk: what the controller asks of whoever keeps it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from edgespec.history.keeper import SaveState
@@ -37,6 +38,12 @@ class Journal(Protocol):
 
     def jotted(self) -> str:
         """What was being typed in a process that is no more; once."""
+        ...
+
+    @property
+    def lent(self) -> Path | None:
+        """A file for an editor, made by who needs it; what is saved there `jotted` finds, should
+        this process die. None: nothing is kept."""
         ...
 
     def forget(self, turn_id: str) -> None:
@@ -79,6 +86,11 @@ class Nowhere:
     def jotted(self) -> str:
         """Has kept nothing."""
         return ""
+
+    @property
+    def lent(self) -> None:
+        """Keeps nothing."""
+        return None
 
     def forget(self, turn_id: str) -> None:
         """Has kept nothing."""

@@ -139,6 +139,11 @@ class Keeper:
         """What was being typed in a process that is no more; the newest, and once."""
         return self._unsent.taken()
 
+    @property
+    def lent(self) -> Path:
+        """A file for an editor; what it saves there `jotted` finds, should this process die."""
+        return self._unsent.lent
+
     def forget(self, turn_id: str) -> None:
         """Delete a turn."""
         with self._changed:

@@ -1,7 +1,7 @@
 """What a person is typing and has not sent: one small file for each process that has some.
 
-A process that dies leaves its file; one that starts takes the newest of those. Nothing here raises:
-what cannot be kept is still on the screen.
+It may have a second one, lent to an editor. A process that dies leaves its files; one that starts
+takes the newest of those. Nothing here raises: what cannot be kept is still on the screen.
 """
 
 import logging
@@ -16,15 +16,21 @@ from edgespec.text.turns import encodable
 logger = logging.getLogger(__name__)
 
 _PREFIX = "unsent-"
+_NAME = re.compile(rf"{_PREFIX}(\d+)\.(?:txt|md)")
 
 
 class Unsent:
-    """One process's file, beside the history."""
+    """One process's files, beside the history."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / f"{_PREFIX}{os.getpid()}.txt"
         self._is_there = False
+
+    @property
+    def lent(self) -> Path:
+        """For an editor, which is not there yet; `taken` finds what it saved."""
+        return self._path.with_suffix(".md")
 
     def keep(self, text: str) -> None:
         """Put `text` in place of what was kept; an empty one leaves no file."""
@@ -42,15 +48,28 @@ class Unsent:
 
         It is this process's from now on: `keep` replaces it.
         """
-        for path in sorted(self._folder.glob(f"{_PREFIX}*.txt"), key=_written_s, reverse=True):
-            number = re.fullmatch(rf"{_PREFIX}(\d+)", path.stem)
-            if number is None or (path != self._path and _is_running(int(number[1]))):
+        for path in sorted(self._folder.glob(f"{_PREFIX}*"), key=_written_s, reverse=True):
+            number = _NAME.fullmatch(path.name)
+            if number is None or (number[1] != str(os.getpid()) and is_running(int(number[1]))):
                 continue
             with suppress(OSError, UnicodeDecodeError):
                 os.replace(path, self._path)  # of two that start at once, one gets it
                 self._is_there = True
-                return self._path.read_text(encoding="utf-8")
+                is_edited = path.suffix == ".md"
+                errors = "replace" if is_edited else "strict"
+                text = self._path.read_text(encoding="utf-8", errors=errors)
+                text = text.removesuffix("\n") if is_edited else text  # editors end the last line
+                if text:
+                    self._drop_others(path)
+                    return text
         return ""
+
+    def _drop_others(self, taken: Path) -> None:
+        """The other file of that process: what it holds is older."""
+        for suffix in (".txt", ".md"):
+            if (other := taken.with_suffix(suffix)) not in (taken, self._path):
+                with suppress(OSError):
+                    other.unlink()
 
 
 def _written_s(path: Path) -> float:
@@ -60,7 +79,8 @@ def _written_s(path: Path) -> float:
         return 0.0  # taken by another process meanwhile
 
 
-def _is_running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Whether a process of that number is there, whoever's it is."""
     if os.name != "nt":
         try:
             os.kill(pid, 0)

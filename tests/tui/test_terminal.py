@@ -169,6 +169,26 @@ def test_what_was_being_typed_when_killed_is_in_the_next_prompt(tmp_path: Path) 
         chat.until("back in the prompt")
 
 
+def test_what_an_editor_had_saved_when_killed_is_in_the_next_prompt(tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "an hour of work" > "$1"; touch "$0.done"; sleep 60\n')
+    editor.chmod(0o755)
+    home = {"EDGESPEC_HOME": str(tmp_path), "EDITOR": str(editor), "VISUAL": ""}
+    with terminal("kept", **home) as chat:
+        chat.until("READY")
+        chat.type(b"half a mess\x07")  # Ctrl+G
+        deadline = time.monotonic() + PATIENCE_S
+        while not editor.with_suffix(".done").exists():
+            chat.read()
+            assert time.monotonic() < deadline, chat.written[-500:]
+        os.killpg(chat.child.pid, signal.SIGKILL)
+        chat.ended()
+
+    with terminal("kept", **home) as chat:
+        chat.until("an hour of work")
+        chat.until("back in the prompt")
+
+
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
 def test_terminal_is_restored_when_the_process_just_dies(death: signal.Signals) -> None:
     with terminal() as chat:

@@ -131,3 +131,35 @@ def test_keeper_drops_what_was_sent_at_once(dead: Path) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.005)
     keeper.close()
+
+
+def test_newer_text_of_an_editor_takes_the_place_of_what_was_typed(dead: Path) -> None:
+    os.utime(dead, (1, 1))
+    dead.with_suffix(".md").write_text("a whole message\n", encoding="utf-8")
+    unsent = Unsent(dead.parent)
+
+    assert unsent.taken() == "a whole message"
+    assert [path.name for path in dead.parent.iterdir()] == [f"unsent-{os.getpid()}.txt"]
+
+
+def test_editor_that_saved_nothing_leaves_what_was_typed(dead: Path) -> None:
+    os.utime(dead, (1, 1))
+    dead.with_suffix(".md").touch()
+
+    assert Unsent(dead.parent).taken() == "half a \u65e5\u672c\nmess"
+
+
+def test_editor_of_a_running_process_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / f"unsent-{os.getppid()}.md"
+    other.write_text("being written")
+
+    assert Unsent(tmp_path).taken() == ""
+    assert other.exists()
+
+
+def test_lent_file_of_a_process_is_found_by_the_next(tmp_path: Path) -> None:
+    script = "from edgespec.history.unsent import Unsent; import pathlib;"
+    script += f"Unsent(pathlib.Path({str(tmp_path)!r})).lent.write_text('written')"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+    assert Unsent(tmp_path).taken() == "written"
