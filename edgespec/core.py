@@ -96,7 +96,9 @@ class Draft:
 
     `dists` empty: a deterministic draft, every q a point mass. A sampled draft keeps every token
     it drew (dropping one because of its value would change the output's law). With branches it is
-    a tree: `tokens` its trunk, each branch another way to go on from somewhere along it.
+    a tree: `tokens` its trunk, each branch another way to go on from somewhere along it. Whether
+    branches are sampled must not follow from what was drawn: it decides how a sampled trunk is
+    judged, token by token or as a block.
     """
 
     tokens: tuple[int, ...] = ()

@@ -91,6 +91,18 @@ class DrafterContract:
             deviation = abs(counts[token] - expected[token])
             assert deviation <= 5 * max(expected[token], 1.0) ** 0.5, (token, counts, expected)
 
+    def test_sampled_branches_do_not_follow_from_what_was_drawn(self) -> None:
+        """They have a drawn trunk judged token by token, without them it is judged as a block: to
+        choose between the rules by a drawn token changes what the target's answer looks like."""
+        context, has_branches = np.array(_CONTEXT, np.int32), set()
+        for seed in range(_N_CASES):
+            sampler = RequestSampler(Sampling(temperature=1.0, seed=seed), N_VOCAB)
+            draft = self.build(TinyModel(scale=1.0)).draft(context, 8, sampler)
+            if draft.dists:
+                has_branches.add(any(branch.dists for branch in draft.branches))
+
+        assert len(has_branches) <= 1
+
     def test_drawn_draft_obeys_the_grammar_and_leaves_its_state(self) -> None:
         """The loop cuts what was guessed, but may not cut what was drawn."""
         for context, k in _cases():

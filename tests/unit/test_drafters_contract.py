@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from edgespec.core import Dist, Draft, Drafter, Sampler, Session, Tokens
+from edgespec.core import Branch, Dist, Draft, Drafter, Sampler, Session, Tokens
 from edgespec.drafters.contract import N_VOCAB, StatelessDrafterContract
 from edgespec.drafters.guard import Breach
 
@@ -67,6 +67,17 @@ class Argmax(Sound):
         return Draft(best, (q,)) if len(q.ids) > 1 else Draft(best)
 
 
+class Fickle(Sound):
+    """Draws another way where it does not like the first."""
+
+    def of(self, q: Dist, context: Tokens, k: int, sampler: Sampler) -> Draft:
+        drawn = super().of(q, context, k, sampler)
+        if q.prob(drawn.tokens[0]) > 0.2:
+            return drawn
+        other = Branch(len(context), (sampler.draw_draft(q, len(context)),), (q,))
+        return Draft(drawn.tokens, drawn.dists, (other,))
+
+
 class Lawless(Sound):
     def law(self, context: Tokens, sampler: Sampler) -> Dist:
         return sampler.dist(self.session.forward(context, n_logits=1)[0], context)
@@ -109,6 +120,7 @@ CONTROLS: dict[str, Callable[[Session], Drafter]] = {
     "test_draft_is_empty_and_free_when_k_is_0": Eager,
     "test_draft_has_no_distributions_when_greedy": Talkative,
     "test_drawn_tokens_are_distributed_as_the_draft_says": Choosy,
+    "test_sampled_branches_do_not_follow_from_what_was_drawn": Fickle,
     "test_drawn_draft_obeys_the_grammar_and_leaves_its_state": Lawless,
     "test_context_is_not_written_to": Scribbling,
     "test_draft_is_of_the_context_as_it_was_when_the_array_is_reused": Viewing,
