@@ -1,8 +1,9 @@
 """How a request shapes the target's distribution: values only, so that front ends need no numpy."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from operator import index
+from typing import Any
 
 from edgespec.errors import UsageError
 
@@ -46,23 +47,21 @@ class Sampling:
                 object.__setattr__(self, name, index(value))
 
     def _check(self) -> None:
+        repeat, temperature = _real(self.repeat_penalty), _real(self.temperature)
         checks = (
-            ("temperature", isfinite(self.temperature) and self.temperature >= 0, "0 or more"),
+            ("temperature", isfinite(temperature) and temperature >= 0, "0 or more"),
             (
                 "top_k",
                 is_whole(self.top_k) and self.top_k >= 0,
                 "a whole number, 0 (off) or more",
             ),
-            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
-            ("min_p", 0 <= self.min_p < 1, "from 0 to below 1"),
-            ("typical_p", 0 < self.typical_p <= 1, "above 0 and at most 1"),
-            (
-                "repeat_penalty",
-                isfinite(self.repeat_penalty) and self.repeat_penalty > 0,
-                "above 0",
-            ),
-            ("frequency_penalty", isfinite(self.frequency_penalty), "a finite number"),
-            ("presence_penalty", isfinite(self.presence_penalty), "a finite number"),
+            ("top_p", 0 < _real(self.top_p) <= 1, "above 0 and at most 1"),
+            ("min_p", 0 <= _real(self.min_p) < 1, "from 0 to below 1"),
+            ("typical_p", 0 < _real(self.typical_p) <= 1, "above 0 and at most 1"),
+            ("repeat_penalty", isfinite(repeat) and repeat > 0, "above 0"),
+            ("frequency_penalty", isfinite(_real(self.frequency_penalty)), "a finite number"),
+            ("presence_penalty", isfinite(_real(self.presence_penalty)), "a finite number"),
+            ("logit_bias", _are_biases(self.logit_bias), "a tuple of pairs, token and bias"),
             (
                 "repeat_last_n",
                 is_whole(self.repeat_last_n) and self.repeat_last_n >= -1,
@@ -78,6 +77,21 @@ class Sampling:
             if not is_right:
                 usual = "a new one each time" if name == "seed" else "the usual value"
                 raise UsageError(
-                    f"{name} is {getattr(self, name)}, but must be {want}",
+                    f"{name} is {getattr(self, name)!r}, but must be {want}",
                     hint=f"leave it out for {usual}",
                 )
+
+
+def _real(value: Any) -> float:
+    """A number as it is; NaN, which no range holds, for what is none."""
+    return float(value) if hasattr(value, "__float__") else nan
+
+
+def _are_biases(value: object) -> bool:
+    return isinstance(value, tuple | list) and all(
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and is_whole(pair[0])
+        and hasattr(pair[1], "__float__")
+        for pair in value
+    )

@@ -17,6 +17,12 @@ from edgespec.shaping import Sampling
         ({"repeat_last_n": -2}, "repeat_last_n is -2, but must be a whole number"),
         ({"seed": 1.5}, "seed is 1.5, but must be a whole number"),
         ({"seed": 2**63}, "but must be a whole number from 0 to"),
+        ({"temperature": "0.7"}, "temperature is '0.7', but must be 0 or more"),
+        ({"temperature": None}, "temperature is None, but must be 0 or more"),
+        ({"top_p": "1"}, "top_p is '1', but must be above 0 and at most 1"),
+        ({"logit_bias": {5: 1.0}}, "logit_bias is {5: 1.0}, but must be a tuple of pairs"),
+        ({"logit_bias": (5, 1.0)}, "logit_bias is .*, but must be a tuple of pairs"),
+        ({"logit_bias": ((5, "a"),)}, "logit_bias is .*, but must be a tuple of pairs"),
     ],
 )
 def test_value_out_of_range_is_refused_by_name(values: dict[str, float], sentence: str) -> None:
