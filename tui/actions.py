@@ -194,6 +194,11 @@ class ChatActions(TurnActions):
         change = await self.app.push_screen_wait(screen)
         await self.switch(change)
 
+    @work(group="first")
+    async def load_agreed(self, change: "ModelChange") -> None:
+        """What was chosen before it was here."""
+        await self.switch(change)
+
     async def switch(self, change: "ModelChange | None") -> None:
         """Load it otherwise, once a person agrees where memory is short."""
         from .agree import agreed

@@ -40,4 +40,4 @@ def _take(screen: "ChatActions", name: str) -> None:
     elif (lacking := models.lacking(agreed)) is not None:
         models.start(lacking)
     else:
-        screen.run_worker(screen.switch(agreed), group="first")
+        screen.load_agreed(agreed)

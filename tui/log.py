@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -108,19 +109,24 @@ class ChatLog(Kept, VerticalScroll):
         if views and 0 <= at < len(views):
             views[at].focus()
         elif at < 0:
-            self.run_worker(self.bring_back(), exclusive=True)
+            self.bring_back_soon()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """At the top: bring back what was before."""
         super().watch_scroll_y(old_value, new_value)
         if new_value < 1 and old_value > new_value and self._earlier:
-            self.run_worker(self.bring_back(), exclusive=True)
+            self.bring_back_soon()
 
     async def reach(self, turn: "Turn") -> None:
         """Bring earlier turns back until this one has a view."""
         while turn in self._earlier:
             await self.bring_back(stays=False)
             await asyncio.sleep(0)  # scrolling may be bringing them back already
+
+    @work(exclusive=True)
+    async def bring_back_soon(self) -> None:
+        """`bring_back`, after what is under way."""
+        await self.bring_back()
 
     async def bring_back(self, *, stays: bool = True) -> None:
         """Show some of the earlier turns; `stays`: without moving what is on screen."""

@@ -152,6 +152,10 @@ class ChatScreen(Kept, ChatActions):
         self.wake()
         self.run_worker(partial(asyncio.to_thread, _prepare), group="start", exit_on_error=False)
 
+    @work(group="start", exit_on_error=False)
+    async def _prepare_soon(self) -> None:
+        await asyncio.to_thread(_prepare)
+
     def update_node_styles(self, animate: bool = True) -> None:
         """Not for the first frame: each part has had its styles since it was mounted."""
         if self._is_styled:

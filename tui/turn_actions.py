@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.events import Key, Paste
 from textual.screen import Screen
 
@@ -152,6 +153,11 @@ class TurnActions(Screen[None]):
         n = n + 1 if turn is view.turn else 1
         self._n_copied = (view.turn, n)
         await self.copy(codes[(n - 1) % len(codes)])
+
+    @work
+    async def copy_soon(self, text: str) -> None:
+        """`copy`, after what is under way."""
+        await self.copy(text)
 
     async def copy(self, text: str) -> None:
         """Copy a text, and say by which way."""

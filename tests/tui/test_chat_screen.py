@@ -242,7 +242,9 @@ def test_message_that_is_taken_back_is_told_and_kept_beside_a_text() -> None:
     played(scenario)
 
 
-def test_ctrl_c_stops_then_clears_then_quits_with_130() -> None:
+def test_ctrl_c_stops_then_clears_then_quits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgespec.tui.actions.QUIT_AGAIN_S", PATIENCE_S)
+
     async def scenario() -> None:
         async with staged(ScriptedLM([COUNTING])) as stage:
             await stage.say("count")

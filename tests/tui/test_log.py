@@ -1,5 +1,8 @@
 """The scrolling conversation."""
 
+import gc
+import warnings
+
 import pytest
 from edgespec.tui import log
 
@@ -64,3 +67,20 @@ def test_deleted_turn_comes_back_with_its_answer() -> None:
             await stage.until_shown("An answer.")
 
     played(scenario)
+
+
+def test_step_that_is_taken_again_at_once_leaves_no_work_behind() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM()) as stage:
+            await stage.say("go")
+            await stage.until_ended()
+            await stage.pilot.press("tab")
+            for _ in range(2):  # the second ends the first before it has begun
+                stage.app.screen.log_view.action_step(-1)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        played(scenario)
+        gc.collect()
+
+    assert not [one for one in told if "never awaited" in str(one.message)]
