@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -86,7 +85,7 @@ class ChatActions(TurnActions):
     def action_interrupt(self) -> None:
         """Copy the selection, else stop, else clear the prompt, else quit at the second time."""
         if selected := self.prompt.selected_text or self.get_selected_text():
-            self.run_worker(partial(self.copy, selected))
+            self.copy_soon(selected)
             self.clear_selection()
         elif self.chat.stop():
             self.refresh_chrome()

@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -150,7 +149,7 @@ class ChatScreen(Kept, ChatActions):
             nothing_yet(self)
             self.action_models()
         self.wake()
-        self.run_worker(partial(asyncio.to_thread, _prepare), group="start", exit_on_error=False)
+        self._prepare_soon()
 
     @work(group="start", exit_on_error=False)
     async def _prepare_soon(self) -> None:
