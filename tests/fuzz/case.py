@@ -46,6 +46,7 @@ class Case:
         expected = loaded.plain.says(self._tokens, asked, self._text())
         loaded.chaos.truth = (*self._tokens, *expected.tokens)
         loaded.chaos.rng = random.Random(rng.random())
+        loaded.encourage()
         if rng.random() < 0.4:
             self._harmed(rng.choice(HARMS), expected)
         self._sound(expected)

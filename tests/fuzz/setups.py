@@ -14,6 +14,8 @@ from edgespec.control.costs import Costs, Measured
 from edgespec.costs import PassCosts
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.guard import Guarded
+from edgespec.drafters.model import ModelDrafter
+from edgespec.drafters.record import Record
 from edgespec.engine.session import LlamaSession
 from edgespec.index.documents import Document
 from edgespec.index.store import Index
@@ -138,6 +140,13 @@ class Loaded:
         drafters["chaos"] = self.guarded
         self.drafters = (*drafters, "auto", *("chaos",) * len(drafters))
         self.chat: list[Message] = []
+
+    def encourage(self) -> None:
+        """Let draft models that have given up, after all that is done to them, draft again."""
+        for drafter in self.model._engine.drafters.values():
+            one = getattr(drafter, "_model", drafter)
+            if isinstance(one, ModelDrafter):
+                one.note, one._failures, one._record = "", 0, Record()
 
     def close(self) -> None:
         self.plain.close()
