@@ -151,6 +151,7 @@ class ChatActions(TurnActions):
     def action_tokens(self) -> None:
         """Markdown, or where each token came from."""
         self.shows_tokens = not self.shows_tokens
+        self.tell("")
         self._show_legend()
         for view in self.log_view.views:
             view.show_tokens(self.shows_tokens)

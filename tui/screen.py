@@ -30,6 +30,8 @@ from .prompt import Prompt
 from .turn_actions import UNDO_S
 
 if TYPE_CHECKING:  # what is imported late, the chat's first paint does not wait for
+    from textual.widget import Widget
+
     from edgespec.chat.commands import Command, Outcome
     from edgespec.chat.controller import ChatController, Turn
     from edgespec.chat.workers import OpenModel
@@ -85,6 +87,8 @@ class ChatScreen(Kept, ChatActions):
         self._figures_s = 0.0
         self._state = ""
         self._told_error: EdgespecError | None = None
+        self._told_of: Widget | None = None
+        """What had the focus when something was told about a part of it."""
         self._is_held = self._is_open = self._is_styled = False
         self.when_shown: Callable[[], Awaitable[None]] = self.open
         """Called once, after the first frame."""
@@ -227,7 +231,7 @@ class ChatScreen(Kept, ChatActions):
         n_below = self.log_view.lines_below
         title = f"{self.glyphs.down} {n_below} lines below, Ctrl+End" if n_below > 2 else ""
         if self.editing is not None:
-            title = "another question in place of the selected one; Esc gives up"
+            title = "edits that message; Esc gives up"
         if (self.prompt.border_subtitle, self.prompt.border_title) != (state, title):
             self.prompt.border_subtitle, self.prompt.border_title = state, title
 
@@ -388,10 +392,16 @@ class ChatScreen(Kept, ChatActions):
         self.wake()
 
     def tell(self, words: str) -> None:
-        """Show a line above the prompt until something is typed."""
+        """Show a line above the prompt until something is typed, or something else is chosen."""
+        self._told_of = self.focused if words else None
         self.prompt.completion.close()
         self._commands.update(f" {clean(words)}")
         self._commands.display = bool(words)
+
+    def on_descendant_focus(self) -> None:
+        """What was told was about a part of something else."""
+        if self._told_of is not None and self.focused is not self._told_of:
+            self.tell("")
 
     def last_answer(self) -> "Turn | None":
         """The turn that was answered last."""

@@ -119,12 +119,15 @@ class TurnActions(Screen[None]):
             case "delete" if is_done:
                 self.chat.branches.remove(turn)
                 await self.show_turns()
-                self.notify("deleted; u or /undo brings it back", timeout=UNDO_S)
-                self._select(self.chat.turns[-1] if self.chat.turns else None)
+                turns = self.chat.turns  # without one the prompt takes the keys
+                keys = "u or /undo" if turns else "/undo"
+                self.notify(f"deleted; {keys} brings it back", timeout=UNDO_S)
+                self._select(turns[-1] if turns else None)
             case "undo":
                 back = self.chat.branches.undo()
                 await self.show_turns()
                 self._select(back or turn)
+                self.notify("it is back" if back else "there is nothing to bring back", timeout=2)
             case _:
                 self.notify("not while it is being answered", timeout=2)
 

@@ -141,8 +141,8 @@ def stats_text(stats: Stats) -> str:
             f"accepted   {stats.acceptance_rate:.0%} ({stats.accepted} of {judged})",
             "by place   " + " ".join(f"{p:.0%}" for p in stats.acceptance_per_position or (0,)),
             f"per round  {stats.mean_acceptance_length:.2f} tokens, rounds: {stats.rounds}",
-            f"time       draft {stats.draft_s:.2f} s, target {stats.target_s:.2f} s, "
-            f"other {stats.verify_s + stats.overhead_s:.2f} s by the clock",
+            f"clock      draft {stats.draft_s:.2f} s, target {stats.target_s:.2f} s, "
+            f"other {stats.verify_s + stats.overhead_s:.2f} s",
         ]
     drafter = stats.drafter + (f" ({stats.drafter_note})" if stats.drafter_note else "")
     return "\n".join([*lines, f"drafter    {drafter}"])

@@ -1,5 +1,7 @@
 """The token view: what stays on the screen while a person walks through a long answer."""
 
+import pytest
+
 from edgespec.chat.controller import Turn
 from edgespec.events import Delta, TokenText
 from tests.scripted import ScriptedLM
@@ -50,5 +52,20 @@ def test_tokens_that_come_before_their_view_are_not_lost() -> None:
             await feed.begin(turn)
 
             assert stage.views[-1].tokens == [early]
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("keys", [["f6"], ["k"], ["x"]])
+def test_words_about_a_token_go_when_something_else_is_looked_at(keys: list[str]) -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["one two three", "four five six"])) as stage:
+            for _ in range(2):
+                await stage.say("go")
+                await stage.until_ended()
+            await stage.pilot.press("f6", "tab", "right")
+            await stage.until_shown("draft token 1, accepted")
+            await stage.pilot.press(*keys)
+            await stage.until(lambda: "draft token 1" not in stage.text())
 
     played(scenario)

@@ -359,3 +359,22 @@ def test_second_escape_goes_to_the_prompt_while_the_answer_stops() -> None:
             await stage.until_ended()
 
     played(scenario)
+
+
+def test_deleting_and_bringing_back_tells_what_is_true_then() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(["First.", "Second."])) as stage:
+            await after_two(stage)
+            await stage.pilot.press("tab", "d")
+            await stage.until_shown("deleted; u or /undo brings it back")
+            await stage.pilot.press("u")
+            await stage.until_shown("it is back")
+            assert "deleted;" not in stage.text()
+
+            await stage.pilot.press("u")
+            await stage.until_shown("there is nothing to bring back")
+
+            await stage.pilot.press("d", "d")
+            await stage.until_shown("deleted; /undo brings it back")
+
+    played(scenario)
