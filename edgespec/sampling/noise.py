@@ -32,7 +32,8 @@ def coupled_draw(dist: Dist, seed: int, position: int) -> int:
     # -log(u) >= 1 - u, only those who might beat the favourite need the slow logarithm.
     earliest = _uniforms(seed, position, dist.ids)
     np.subtract(1, earliest, out=earliest)
-    earliest /= dist.probs
+    with np.errstate(over="ignore"):  # what is next to impossible never finishes
+        earliest /= dist.probs
     favourite = np.array([earliest.argmin()])
     best = _finish(dist, seed, position, favourite)[0]
     rivals = np.flatnonzero(earliest <= best * _ROUNDING)
@@ -41,7 +42,8 @@ def coupled_draw(dist: Dist, seed: int, position: int) -> int:
 
 def _finish(dist: Dist, seed: int, position: int, index: npt.NDArray[np.intp]) -> Probs:
     """When the tokens at `index` finish the race."""
-    return exponential_noise(seed, position, dist.ids[index]) / dist.probs[index]
+    with np.errstate(over="ignore"):
+        return exponential_noise(seed, position, dist.ids[index]) / dist.probs[index]
 
 
 def exponential_noise(seed: int, position: int, ids: Tokens) -> Probs:

@@ -205,3 +205,12 @@ def test_noise_is_exponential() -> None:
     assert (noise > 0).all()
     assert abs(noise.mean() - 1) < 0.02
     assert abs((noise > 2).mean() - np.exp(-2)) < 0.005
+
+
+def test_coupled_draw_is_silent_about_what_is_next_to_impossible() -> None:
+    """A temperature of 0.01 leaves probabilities that no number can be divided by."""
+    dist = Dist(np.arange(3, dtype=np.int32), np.array([1.0, 5e-324, 1e-320]))
+
+    drawn = {coupled_draw(dist, seed, 3) for seed in range(50)}
+
+    assert drawn == {0}
