@@ -17,6 +17,7 @@ from edgespec.api.answer import Answer, Engine
 from edgespec.api.arms import branches_for, built_drafters, translation_of, usable_names
 from edgespec.api.drafting import AUTO, Drafting
 from edgespec.api.files import find_files
+from edgespec.api.kinds import check_kinds
 from edgespec.api.levels import Tiers, levels_of
 from edgespec.api.load import Loaded, load_pair
 from edgespec.api.owner import Owner, refuse_copy
@@ -50,6 +51,7 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
     for name in loading:
         if name not in Loading.__annotations__:  # a type that Python itself does not check
             raise TypeError(f"load() got an unexpected keyword argument {name!r}")
+    check_kinds({"target": target, **loading})
     n_ctx, n_threads = loading.get("n_ctx"), loading.get("n_threads")
     drafter = loading.get("drafter", "auto")
     progress = loading.get("progress")
@@ -224,6 +226,7 @@ class LoadedModel:
 
     def count(self, prompt: Prompt, options: Options = Options()) -> int:
         """Tokens of the rendered prompt."""
+        _check_kind(options)
         with self._reading():
             return len(self._prepare.prompt_tokens(prompt, options).tokens)
 
@@ -234,6 +237,8 @@ class LoadedModel:
 
     def tokenize(self, text: str) -> list[int]:
         """Token ids of plain text, control tokens not parsed."""
+        if not isinstance(text, str):
+            raise UsageError(f"text is {text!r}, but must be a text")
         with self._reading():
             return self._engine.vocab.tokenize(encodable(text), parse_special=False)
 
@@ -287,6 +292,7 @@ class LoadedModel:
             yield
 
     def _answer(self, prompt: Prompt, options: Options) -> Answer:
+        _check_kind(options)
         with self._reading():
             self._latest = self._prepare.answer(prompt, options)
             return self._latest
@@ -320,6 +326,14 @@ def _close_all() -> None:
     """A daemon thread inside native code while the interpreter ends would crash it."""
     for model in tuple(_open_models):
         model.close()
+
+
+def _check_kind(options: object) -> None:
+    if not isinstance(options, Options):
+        raise UsageError(
+            f"options is of type {type(options).__name__}, not edgespec.Options",
+            hint="for example edgespec.Options(max_tokens=200)",
+        )
 
 
 def _closed() -> Closed:

@@ -4,10 +4,11 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from queue import SimpleQueue
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from edgespec.api.answer import Answer
 from edgespec.api.owner import Owner, refuse_copy
+from edgespec.errors import UsageError
 from edgespec.events import Done, DraftMode, Event, Stats
 
 Item = Event | BaseException | None
@@ -70,7 +71,7 @@ class AnswerStream:
 
     def draft(self, mode: DraftMode) -> None:
         """As `types.Stream.draft`."""
-        self._answer.draft(mode)
+        self._answer.draft(_known(mode))
 
     def close(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
@@ -82,6 +83,12 @@ class AnswerStream:
     def stats(self) -> Stats:
         """Statistics so far; final after the end, a cancel or a break."""
         return self._answer.stats
+
+
+def _known(mode: DraftMode) -> DraftMode:
+    if mode not in get_args(DraftMode):
+        raise UsageError(f"{mode!r} is no way of drafting", hint="one of: auto, on, off")
+    return mode
 
 
 def _run(answer: Answer, put: Callable[[Item], None]) -> None:
@@ -165,7 +172,7 @@ class AsyncAnswerStream:
 
     def draft(self, mode: DraftMode) -> None:
         """As `types.Stream.draft`."""
-        self._answer.draft(mode)
+        self._answer.draft(_known(mode))
 
     async def aclose(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""

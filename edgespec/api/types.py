@@ -4,11 +4,12 @@ Imports nothing heavy, so that the CLI and the TUI can be written against it; `e
 implements it, the tests' scripted model too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NotRequired, Protocol, TypedDict
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict
 
 from edgespec.errors import UsageError
 from edgespec.events import DraftMode, Event, Reply, Stats
@@ -102,9 +103,10 @@ class Options:
     think: bool | None = None
     """Thinking on or off where the template knows it; None: the template's default."""
     grammar: str | None = None
-    """A GBNF grammar for the answer."""
-    json_schema: str | None = None
-    """A JSON schema for the answer; excludes `grammar`."""
+    """A GBNF grammar for the answer; where the prompt opens reasoning, from its end on."""
+    json_schema: str | Mapping[str, Any] | None = None
+    """A JSON schema for the answer, as text or as a dict; excludes `grammar`, and holds as that
+    does."""
     logprobs: int | None = None
     """Report the log-probability of every token, and of this many likeliest ones beside it, under
     the model's own law: before sampling shapes it. None: report none."""
@@ -128,6 +130,7 @@ class Options:
                     f"{name} is {value!r}, but must be a whole number, 0 or more",
                     hint="leave it out for no limit",
                 )
+        self._check_kinds()
         stop: object = self.stop
         if isinstance(stop, str):  # a text is a sequence of texts too: its letters would stop
             raise UsageError(
@@ -141,6 +144,20 @@ class Options:
             raise UsageError("a stop string is empty", hint="leave it out, or give it text")
         if self.grammar is not None and self.json_schema is not None:
             raise UsageError("a grammar and a JSON schema exclude each other", hint="give one")
+
+    def _check_kinds(self) -> None:
+        kinds: tuple[tuple[str, str, type | tuple[type, ...]], ...] = (
+            ("sampling", "an edgespec.Sampling", Sampling),
+            ("drafter", "a text", (str, NoneType)),
+            ("grammar", "a text", (str, NoneType)),
+            ("json_schema", "a text or a dict", (str, Mapping, NoneType)),
+        )
+        for name, wanted, kind in kinds:
+            if not isinstance(value := getattr(self, name), kind):
+                raise UsageError(
+                    f"{name} is {value!r}, but must be {wanted}",
+                    hint="leave it out for the usual value",
+                )
 
 
 @dataclass(frozen=True, slots=True)

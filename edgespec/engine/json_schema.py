@@ -5,6 +5,7 @@ closed unless `additionalProperties` opens them, and keep the schema's order of 
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from edgespec.engine.gbnf import check_gbnf
@@ -20,17 +21,20 @@ _LONGEST = 100_000
 """Longer than an answer gets: a larger maximum is no limit."""
 
 
-def gbnf_of_schema(text: str) -> str:
-    """The grammar of the JSON texts that fit the schema in `text`.
+def gbnf_of_schema(schema: str | Mapping[str, Any]) -> str:
+    """The grammar of the JSON texts that fit a schema, given as text or as what the text says.
 
     Raises: `UsageError` naming the line (no JSON) or the place (no schema, or not to be had).
     """
     try:
+        text = schema if isinstance(schema, str) else json.dumps(dict(schema))
         return _Converter(json.loads(text, parse_constant=_no_number)).grammar()
     except json.JSONDecodeError as error:
         raise UsageError(
             f"the JSON schema is no JSON at line {error.lineno}, column {error.colno}: {error.msg}"
         ) from error
+    except TypeError as error:  # of `dumps`
+        raise UsageError(f"the JSON schema is no JSON: {error}") from error
     except RecursionError as error:
         raise UsageError("the JSON schema is nested too deeply") from error
     except Wrong as error:
