@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float32]
 
-NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNK, BOS, EOS, FIRST_BYTE = 0, 1, 2, 3
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"

@@ -14,6 +14,7 @@ from edgespec.engine.grammar import Grammars
 from edgespec.engine.json_schema import gbnf_of_schema
 from edgespec.errors import ContextOverflow, UsageError
 from edgespec.sampling.sampler import RequestSampler
+from edgespec.text.after_reasoning import AfterReasoning
 from edgespec.text.answer import AnswerText
 from edgespec.text.prompt import PromptTokens, prompt_tokens, raw_tokens
 from edgespec.text.template import ChatTemplate
@@ -39,7 +40,7 @@ class Preparer:
         """An answer to run once. Raises: `UsageError`, `ContextOverflow`."""
         options.check()
         read = self.prompt_tokens(prompt, options)
-        constraint = self._constraint(options)
+        constraint = self._constraint(options, read)
         n_ctx = self._engine.target.n_ctx
         if len(read.tokens) >= n_ctx:
             raise ContextOverflow(len(read.tokens), n_ctx, hint=self._longer(n_ctx))
@@ -88,9 +89,14 @@ class Preparer:
             f", up to {most}" if most else ""
         )
 
-    def _constraint(self, options: Options) -> Constraint | None:
+    def _constraint(self, options: Options, read: PromptTokens) -> Constraint | None:
+        gbnf = options.grammar
         if options.json_schema is not None:
-            return self._grammars.start(gbnf_of_schema(options.json_schema))
-        if options.grammar is not None:
-            return self._grammars.start(options.grammar)
-        return None
+            gbnf = gbnf_of_schema(options.json_schema)
+        if gbnf is None:
+            return None
+        grammar = self._grammars.start(gbnf)
+        if not read.opens_reasoning:
+            return grammar
+        first = self._grammars.vocabulary.first
+        return AfterReasoning(self._engine.vocab, self._grammars.is_end, first, grammar)

@@ -32,7 +32,7 @@ _MARKERS = (
     _Marker("<|channel|>final<|message|>", ""),
 )
 _OPENS = tuple(marker.opens for marker in _MARKERS)
-_CLOSES = tuple(marker.closes for marker in _MARKERS if marker.closes)
+CLOSES = tuple(marker.closes for marker in _MARKERS if marker.closes)
 _CLOSES_OF = {marker.opens: marker.closes for marker in _MARKERS}
 
 
@@ -43,7 +43,7 @@ def opens_reasoning(prompt: str) -> bool:
 
 def is_marker(text: str) -> bool:
     """Whether the text opens or closes a reasoning block."""
-    return text in _OPENS or text in _CLOSES
+    return text in _OPENS or text in CLOSES
 
 
 def is_marker_part(text: str) -> bool:
@@ -71,7 +71,7 @@ class ReasoningSplitter:
         """A block was seen."""
         self._at = _At.START
         self._is_open = is_open
-        self._closes = _CLOSES
+        self._closes = CLOSES
         self._held = ""
         self._has_begun = False
 

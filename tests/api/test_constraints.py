@@ -1,16 +1,17 @@
 """Grammars, schemas, biases and penalties hold under every drafter and draft length."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from edgespec.api.model import LoadedModel
+from edgespec.api.model import LoadedModel, load
 from edgespec.api.types import Options
 from edgespec.core import Sampling
 from edgespec.errors import EdgespecError, EngineError, UsageError
-from tests.api.answers import READABLE, options
-from tests.tinygguf import VOCAB
+from tests.api.answers import EVERY_DRAFTER, READABLE, options
+from tests.tinygguf import CHATML, CONTROL, USER_DEFINED, VOCAB, TinyVocab, write_llama
 
 SCHEMA = json.dumps(
     {
@@ -21,6 +22,14 @@ SCHEMA = json.dumps(
             "tags": {"type": "array", "items": {"enum": ["the inn", "the hen"]}, "maxItems": 3},
         },
         "required": ["name", "n", "tags"],
+        "additionalProperties": False,
+    }
+)
+CHOICE = json.dumps(
+    {
+        "type": "object",
+        "properties": {"n": {"enum": [1, 22, 333]}},
+        "required": ["n"],
         "additionalProperties": False,
     }
 )
@@ -94,6 +103,42 @@ def test_grammar_begins_anew_with_every_answer(pair: LoadedModel, drafter: str) 
 
     assert len({reply.text for reply in replies}) == 1  # the same seed
     assert json.loads(replies[-1].text)
+
+
+@pytest.mark.parametrize("name", [*EVERY_DRAFTER, *BRANCHING])
+def test_answer_after_opened_reasoning_fits_its_schema(thinking: LoadedModel, name: str) -> None:
+    """Held to the schema from its first token, it would be reasoning from end to end."""
+    closing = (len(VOCAB), 4.0)
+    for seed in range(2):
+        shaping = Sampling(1.0, logit_bias=(*READABLE, closing), seed=seed)
+        chosen = Options(shaping, 300, json_schema=CHOICE, drafter=name, draft_len=7)
+
+        reply = thinking.complete(PROMPT, chosen)
+
+        assert json.loads(reply.text)["n"] in (1, 22, 333)
+        assert reply.reasoning
+        assert reply.stats.finish_reason == "stop"
+
+
+@pytest.fixture(scope="module", params=[CONTROL, USER_DEFINED])
+def thinking(request: pytest.FixtureRequest, shared_home: Path) -> Iterator[LoadedModel]:
+    """A pair whose template opens a block of reasoning, and whose last token closes it."""
+    vocab = TinyVocab((*VOCAB.texts, "</think>"), (*VOCAB.types, request.param))
+    opening = CHATML.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
+    target, draft = (
+        write_llama(
+            shared_home / f"thinks-{request.param}-{noise}.gguf",
+            vocab=vocab,
+            noise=noise,
+            scale=3.0,
+            chat_template=opening,
+        )
+        for noise in (0.0, 0.05)
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("EDGESPEC_HOME", str(shared_home))
+        with load(target, draft=draft, n_threads=1, measure=False) as model:
+            yield model
 
 
 def test_forced_tokens_are_drafted_and_accepted(pair: LoadedModel) -> None:

@@ -35,6 +35,19 @@ def test_pull_says_that_an_unpinned_file_is_pinned_now(hub: LocalHub) -> None:
     assert store.installed(UNPINNED) == path
 
 
+def test_pull_leaves_what_is_here_when_the_hub_has_another_file(hub: LocalHub) -> None:
+    """Neither deleted nor fetched anew behind anybody's back (row 67)."""
+    path = pull(UNPINNED)
+    hub.files[REPO, FILE], hub.commit = DATA[::-1], "d" * 40
+    hub.asked.clear()
+
+    again = pull(UNPINNED)
+
+    assert again == path
+    assert path.read_bytes() == DATA
+    assert hub.asked == []
+
+
 def test_pull_refuses_another_file_than_the_one_pinned_here(hub: LocalHub) -> None:
     path = pull(UNPINNED)
     path.resolve().unlink()
