@@ -75,6 +75,7 @@ def test_first_run_offers_models_that_fit_fetches_one_and_talks_to_it(
         async with staged(chat=chat, models=models(pull, must_choose=True)) as stage:
             await stage.until_shown("There is no model on this machine yet")
             await stage.until_shown("from maker/other on the Hugging Face hub")
+            await stage.until_shown("size      here")  # a table widens a frame later
             shown.append(stage.dialog())
             await choose(stage)
             await stage.until_shown("other Q4_K_M")
@@ -392,5 +393,16 @@ def test_picker_is_there_at_once_and_keeps_the_keys_until_it_is_filled() -> None
             await stage.until(lambda: drafts.cursor_row == 1)
 
             assert targets.cursor_row == 1
+
+    played(scenario)
+
+
+def test_smallest_terminal_shows_models_and_drafts() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), models=models(FakePull()), size=(40, 10)) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("other")
+            await stage.until_shown("auto")
+            await stage.until_shown("off")
 
     played(scenario)
