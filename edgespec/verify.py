@@ -32,8 +32,8 @@ def verify(
 
     Deterministic drafts (no `dists`) are matched, one draw of the target's stream per emitted
     token; sampled ones are judged by `rule`, the sampler's own if None. "match" and "token" ask
-    for p(i) only where the first i tokens stand; "block" may look further, until the rest of the
-    draft is impossible. Branches are not looked at.
+    for p(i) only where the first i tokens stand; "block" may look further within the draft, until
+    the rest of it is impossible. Branches are not looked at.
     """
     if not draft.dists:
         return _match(draft, p, sampler, position)
@@ -78,12 +78,14 @@ def _block(draft: Draft, p: Target, sampler: Sampler, position: int) -> Verdict:
         weight = min(_ONE, weight * p_i.prob(x) / q.prob(x))
         if not weight > 0:
             break  # Every longer prefix has weight 0 as well.
+        u = sampler.uniform()
+        if i == k:
+            if u < weight:
+                return _bonus(draft, sampler.draw(p(k), position + k))
+            break
         p_i = p(i)
-        share = weight if i == k else _block_probability(p_i, draft.dists[i], weight)
-        if sampler.uniform() < share:
+        if u < _block_probability(p_i, draft.dists[i], weight):
             accepted, accepted_weight, accepted_p = i, weight, p_i
-    if accepted == k:
-        return _bonus(draft, sampler.draw(accepted_p, position + k))
     left = residual(accepted_p, draft.dists[accepted], accepted_weight)
     return _recovered(draft, accepted, sampler.draw(left, position + accepted))
 

@@ -129,6 +129,19 @@ def test_token_of_probability_zero_falls_even_at_u_zero(rule: Rule) -> None:
     assert verdict.tokens == (1,)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_row_of_the_bonus_is_not_asked_for_when_the_last_token_is_refused(rule: Rule) -> None:
+    """It costs a pass over the vocabulary; and where a grammar leaves nothing behind a token that
+    is not said, that is no fault of the answer."""
+    draft = Draft((0,), (dist(0.9, 0.1),))
+    rows = Rows(dist(0.5, 0.5))
+
+    verdict = verify(draft, rows, Scripted(0.99), 0, rule=rule)
+
+    assert verdict == Verdict(0, (1,), "recovered")
+    assert rows.asked == [0]
+
+
 @pytest.mark.parametrize(("rule", "asked"), [("token", [0]), ("block", [0, 1])])
 def test_rows_behind_a_refusal_are_not_asked_for(rule: Rule, asked: list[int]) -> None:
     """Block verification must look on while a later token could still turn the scale."""
