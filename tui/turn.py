@@ -144,8 +144,9 @@ class TurnView(Kept, Widget, can_focus=True):
         if is_growing:
             words = f"{sign} thinking{glyphs.ellipsis} {glyphs.dot} {turn.reasoning_tokens} tok"
         else:
-            spent = f"{turn.reasoning_s:.1f} s {glyphs.dot} {turn.reasoning_tokens} tok"
-            words = f"{sign} thought for {spent}  (Ctrl+O)"
+            spent = f"for {turn.reasoning_s:.1f} s {glyphs.dot} {turn.reasoning_tokens} tok"
+            is_known = turn.reasoning_tokens > 0  # a saved turn has the thought alone
+            words = f"{sign} thought {spent if is_known else 'first'}  (Ctrl+O)"
         head = self._words(Content.styled(words, f"italic {MUTED}"))
         if self.is_folded:
             return [head]

@@ -51,7 +51,7 @@ def test_short_saved_chat_shows_its_answers() -> None:
     async def scenario() -> None:
         async with staged(ScriptedLM(), chat=chat) as stage:
             await stage.until_shown("An earlier answer.")
-            await stage.until_shown("thought for")
+            await stage.until_shown("thought first  (Ctrl+O)")
 
     played(scenario)
 
