@@ -12,6 +12,7 @@ from edgespec.errors import EdgespecError
 from edgespec.text.clean import clean
 
 from .glyphs import Glyphs
+from .keys import WIDE
 from .recent import Logged
 from .turn_actions import UNDO_S, TurnActions
 
@@ -171,7 +172,11 @@ class ChatActions(TurnActions):
         self.query("#legend").set(display=self.shows_tokens)
 
     def action_panel(self) -> None:
-        """Show or hide the side panel."""
+        """Show or hide the side panel, where there is room for it."""
+        if not self.has_class("-wide"):
+            words = f"the side panel needs {WIDE} columns; here are {self.size.width}"
+            self.notify(words, timeout=3)
+            return
         self.toggle_class("-no-panel")
         self.call_after_refresh(self.refresh_chrome)
 

@@ -9,7 +9,9 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
-WIDTHS = [(0, "-tiny-w"), (40, "-narrow"), (72, "-mid"), (100, "-wide")]
+WIDE = 100
+"""Columns from which there is room for the side panel."""
+WIDTHS = [(0, "-tiny-w"), (40, "-narrow"), (72, "-mid"), (WIDE, "-wide")]
 HEIGHTS = [(0, "-tiny-h"), (10, "-short"), (22, "-tall")]
 
 Where = Literal["prompt", "chat", "turn", "models", "chats", "params", "plan", "log", "failed"]
@@ -70,7 +72,7 @@ KEYS = (
         row="draft",
     ),
     Key("f6", "tokens", "F6", "where each token came from", is_first=True, row="tokens"),
-    Key("f7", "panel", "F7", "side panel, from 100 columns on", is_first=True),
+    Key("f7", "panel", "F7", f"side panel, from {WIDE} columns on", is_first=True),
     Key("f8", "log", "F8", "log of the engine", is_first=True),
     Key("f9", "why", "F9", "why the last answer was fast or slow", is_first=True, row="why"),
     Key("ctrl+t", "think", "Ctrl+T", "thinking on or off"),

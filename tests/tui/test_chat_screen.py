@@ -262,3 +262,26 @@ def test_ctrl_c_stops_then_clears_then_quits_with_130(monkeypatch: pytest.Monkey
             assert stage.app.return_code == 130
 
     played(scenario)
+
+
+def test_side_panel_is_hidden_by_its_key_and_shown_again() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), size=(120, 34)) as stage:
+            await stage.until_shown("SPECULATIVE")
+            await stage.pilot.press("f7")
+            await stage.until(lambda: "SPECULATIVE" not in stage.text())
+            await stage.pilot.press("f7")
+            await stage.until_shown("SPECULATIVE")
+
+    played(scenario)
+
+
+def test_side_panel_without_room_is_not_hidden_unseen() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), size=(80, 24)) as stage:
+            await stage.pilot.press("f7")
+            await stage.until_shown("the side panel needs 100 columns; here are 80")
+            await stage.pilot.resize_terminal(120, 34)
+            await stage.until_shown("SPECULATIVE")
+
+    played(scenario)
