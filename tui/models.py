@@ -127,6 +127,7 @@ class ModelsScreen(Dialog[ModelChange]):
         table.add_columns(*self._shown(heads, NOT_NARROW))
         for row in self._rows:
             table.add_row(*self._shown(self._cells(row), NOT_NARROW))
+        _draw_again(table)
         drafts = self._table(DRAFTS)
         drafts.clear(columns=True)
         drafts.add_columns(*self._shown((" ", "draft", "size", "here", "why"), NOT_NARROW_DRAFT))
@@ -167,6 +168,7 @@ class ModelsScreen(Dialog[ModelChange]):
             table.add_row(*row)
         names = [draft.name for draft in drafts]
         table.move_cursor(row=names.index(before) if before in names else 0)
+        _draw_again(table)
 
     def _draft_cells(self, draft: DraftRow) -> list[Cell]:
         sign = self._glyphs.accepted if draft.ok else self._glyphs.rejected
@@ -310,6 +312,11 @@ class ModelsScreen(Dialog[ModelChange]):
         if change is not None:
             self._wanted = change
             self._advance()
+
+
+def _draw_again(table: "DataTable[Cell]") -> None:
+    """Once Textual knows the widths of the columns: a head that was drawn before would stay."""
+    table.call_after_refresh(table.notify_style_update)
 
 
 def speed_words(row: Row) -> str:

@@ -406,3 +406,20 @@ def test_smallest_terminal_shows_models_and_drafts() -> None:
             await stage.until_shown("off")
 
     played(scenario)
+
+
+def test_heads_stand_over_their_columns_when_they_are_drawn_before_the_widths_are_known() -> None:
+    async def scenario() -> None:
+        async with staged(ScriptedLM(), models=models(FakePull())) as stage:
+            await stage.pilot.press("f2")
+            await stage.until_shown("of memory are free")
+            screen = stage.app.screen
+            screen._lay_out()
+            screen.query(DataTable).first().render_line(0)
+            await stage.pilot.pause(0.1)
+
+            rows = stage.rows()
+            at = next(i for i, row in enumerate(rows) if "quant" in row)
+            assert rows[at].index("fits") == rows[at + 1].index("✓ fits")
+
+    played(scenario)
