@@ -37,7 +37,7 @@ class Played:
         told = [json.dumps(event) for event in self.events]
         if self.is_in_lines:
             chunks = [f"{len(line) + 1:x}\r\n{line}\n\r\n".encode() for line in told]
-            return b"".join([*chunks, b"7\r\n{" if self.is_killed else b"0\r\n\r\n"])
+            return b"".join([*chunks, b"" if self.is_killed else b"0\r\n\r\n"])
         said = [f"data: {line}\n\n" for line in told]
         if not self.is_killed:
             said.append("data: [DONE]\n\n")
@@ -74,7 +74,7 @@ def played_server() -> Iterator[Played]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     played.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield played
     finally:
