@@ -19,6 +19,13 @@ class Sampling:
 
     Logit bias and penalties first, then top-k, typical-p, top-p, min-p, temperature.
     Penalties look at the last `repeat_last_n` tokens of prompt and answer (-1: all of them).
+
+    temperature: 0, the usual value, always takes the likeliest token
+    top_k, top_p, min_p, typical_p: leave out what is unlikely; 0, 1, 0 and 1 leave out nothing
+    repeat_penalty, frequency_penalty, presence_penalty: 1, 0 and 0 penalise nothing
+    logit_bias: pairs of token and bias; minus infinity forbids a token
+    seed, reproducible: the same again, by the same drafts; or whatever the drafts
+
     Raises: `UsageError` naming the option that is out of range.
     """
 

@@ -30,8 +30,8 @@ def load(target: str | Path, **loading: Unpack[Loading]) -> "LoadedModel":
     measure: False to spend no seconds on measuring this machine
     memory_bytes, kv_type, n_gpu_layers, devices, draft_devices, split_mode, rpc: where it goes
 
-    Close the model, or use it in a `with` block. Raises: an `EdgespecError`, before more is loaded
-    than it takes to know; what `progress` raises.
+    Close the model, or use it in a `with` block (`async with await aload(...)`).
+    Raises: an `EdgespecError`, before more is loaded than it takes to know; what `progress` raises.
     """
     from edgespec.api.model import load as load_here  # a second that no window should wait for
 

@@ -99,7 +99,10 @@ def _draft_vocab(loading: Loading) -> DraftVocab:
 
 
 class LoadedModel:
-    """Implements `types.LanguageModel`; use it as a context manager or `close` it."""
+    """A model ready to answer: implements `types.LanguageModel`, and the same for asyncio.
+
+    Use it in a `with` or `async with` block, or close it. Threads may share it; processes may not.
+    """
 
     def __init__(
         self,
@@ -197,19 +200,27 @@ class LoadedModel:
     def chat(
         self, prompt: Prompt, options: Options = Options(), *, wait: bool = True
     ) -> AnswerStream:
-        """Start an answer; see `types.LanguageModel.chat`."""
+        """Start an answer; iterate for its events. A second one waits for the first, or raises
+        `Busy` with `wait=False`.
+
+        Raises: `ContextOverflow` and `UsageError` at once; `EngineError` where it is iterated.
+        """
         answer = self._answer(prompt, options)
         return AnswerStream(answer, self._submitter(answer, wait=wait))
 
     def achat(
         self, prompt: Prompt, options: Options = Options(), *, wait: bool = True
     ) -> AsyncAnswerStream:
-        """`chat` for asyncio; call it on the event loop's thread."""
+        """`chat` for asyncio; call it on the event loop's thread.
+
+        Use it in an `async with` block: leaving a bare `async for` early cancels the answer only
+        once its iterator is collected.
+        """
         answer = self._answer(prompt, options)
         return AsyncAnswerStream(answer, self._submitter(answer, wait=wait))
 
     def complete(self, prompt: Prompt, options: Options = Options()) -> Reply:
-        """The whole answer at once."""
+        """The whole answer at once. Raises: as `chat`."""
         answer = self._answer(prompt, options)
         with AnswerStream(answer, self._submitter(answer, wait=True)) as stream:
             for _ in stream:
@@ -261,6 +272,12 @@ class LoadedModel:
             self._loaded.close()
         self._is_freed.set()
 
+    async def aclose(self) -> None:
+        """`close` for asyncio: the event loop goes on while the running step ends."""
+        import asyncio  # as in `entry`
+
+        await asyncio.to_thread(self.close)
+
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True) and self._owner.is_here:
             self._is_closed = True
@@ -281,6 +298,12 @@ class LoadedModel:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> "LoadedModel":
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

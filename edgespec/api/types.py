@@ -90,7 +90,18 @@ class Loading(Placing, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything about one request that is not the prompt."""
+    """Everything about one request that is not the prompt.
+
+    sampling: how the next token is drawn; greedy unless said
+    max_tokens: the longest answer; unless said, until the model stops or the context is full
+    stop: texts that end the answer, as a tuple; they are left out of it
+    grammar, json_schema: what the answer must fit, as GBNF or as a schema (text or dict)
+    logprobs: report each token's log-probability, and of so many rivals beside it
+    think: reasoning on or off, where the model's template has a switch
+    drafter, draft_len: another way of drafting than the model was loaded with; a fixed length
+    raw: the prompt is a plain text to continue, not a chat
+    learn: let later answers draft from this one, if the user has allowed that
+    """
 
     sampling: Sampling = Sampling()
     max_tokens: int | None = None

@@ -10,7 +10,7 @@ import pytest
 
 from edgespec.api.entry import aload
 from edgespec.api.model import LoadedModel
-from edgespec.errors import Busy, ContextOverflow
+from edgespec.errors import Busy, Closed, ContextOverflow
 from edgespec.events import Event
 from tests.api.answers import end_of, options, text_of
 from tests.api.conftest import Gate
@@ -200,3 +200,23 @@ def test_model_loads_without_blocking_the_loop(files: dict[str, Path]) -> None:
             await asyncio.to_thread(model.close)
 
     assert asyncio.run(in_time(main()))
+
+
+def test_model_is_closed_while_the_loop_goes_on(files: dict[str, Path], gate: Gate) -> None:
+    async def main() -> tuple[list[Event], int]:
+        async with await aload(files["llama"], n_threads=1, measure=False) as model:
+            gate.hold(at=4)
+            answer = asyncio.create_task(events_of(model, "Hello", 400))
+            await asyncio.to_thread(gate.wait)
+            closing = asyncio.create_task(model.aclose())
+            counted = await ticks(10)
+            gate.release()
+            await closing
+        with pytest.raises(Closed):
+            model.achat("Hello")
+        return await answer, counted
+
+    events, counted = asyncio.run(in_time(main()))
+
+    assert end_of(events).finish_reason == "cancelled"
+    assert counted == 10

@@ -4,7 +4,8 @@ import importlib
 import os
 import subprocess
 import sys
-from typing import get_args, get_type_hints
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -65,6 +66,13 @@ def test_loader_names_its_keywords_where_it_is_asked_for_them() -> None:
     told = edgespec.load.__doc__ or ""
 
     missing = [name for name in edgespec.Loading.__annotations__ if name not in told]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("shape", [edgespec.Options, edgespec.Sampling])
+def test_options_are_named_where_their_class_is_asked_for_them(shape: type[Any]) -> None:
+    missing = [field.name for field in fields(shape) if field.name not in (shape.__doc__ or "")]
 
     assert missing == []
 
