@@ -11,6 +11,7 @@ from edgespec.bench.engine import EngineFailed
 _TIMEOUT_S = 600.0
 _REACH_S = 10.0
 """mlx-lm looks through all of the hub's cache before it lists its models."""
+_MOST_AT_ONCE = 2**16
 _MOST_TOLD = 300
 """Characters of what a server says is wrong."""
 
@@ -82,8 +83,7 @@ class Server:
                 {"Content-Type": "application/json"},
             )
             response = self._checked(connection.getresponse())
-            while line := response.readline():
-                yield line
+            yield from _lines(response)
         except (OSError, http.client.HTTPException) as error:
             raise self._failed(error) from error
         finally:
@@ -110,3 +110,16 @@ class Server:
 
     def _failed(self, error: Exception) -> EngineFailed:
         return EngineFailed(f"{self.name} broke off: {type(error).__name__}: {error}")
+
+
+def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """The lines of an answer as they arrive. Raises: `http.client.IncompleteRead`.
+
+    Not by `readline`: it takes a connection that is cut between two chunks for the answer's end.
+    """
+    rest = b""
+    while data := response.read1(_MOST_AT_ONCE):
+        *whole, rest = (rest + data).split(b"\n")
+        yield from whole
+    if rest:
+        yield rest
