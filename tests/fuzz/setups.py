@@ -71,6 +71,9 @@ SETUPS = (
     Setup("lfm2", "lfm2-draft"),
     Setup("lfm2-window", "draft", n_ctx=64),
     Setup("gemma3", "lfm2-window"),
+    Setup("long", "long-draft", n_ctx=3000),
+    Setup("long-gemma3", "long-lfm2", n_ctx=3000),
+    Setup("long-lfm2", "long-draft", n_ctx=3000),
 )
 
 
@@ -100,6 +103,12 @@ def write_models(folder: Path) -> dict[str, Path]:
         "lfm2": lambda p: w.write_hybrid(p, scale=3.0),
         "lfm2-draft": lambda p: w.write_hybrid(p, scale=3.0, noise=0.05),
         "lfm2-window": lambda p: w.write_hybrid(p, scale=3.0, n_window=16),
+    }
+    made |= {
+        "long": lambda p: w.write_llama(p, scale=3.0, n_ctx=4096),
+        "long-draft": lambda p: w.write_llama(p, scale=3.0, noise=0.05, n_ctx=4096),
+        "long-gemma3": lambda p: w.write_gemma3(p, scale=3.0, n_ctx=4096, n_window=64),
+        "long-lfm2": lambda p: w.write_hybrid(p, scale=3.0, n_ctx=4096),
     }
     return {name: write(folder / f"{name}.gguf") for name, write in made.items()}
 
