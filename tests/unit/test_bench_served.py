@@ -40,8 +40,13 @@ def chunk(text: str = "", reason: str | None = None, **more: object) -> dict[str
     }
 
 
-def answer(*texts: str, n_tokens: int = 3) -> list[dict[str, object]]:
-    usage = {"prompt_tokens": 33, "completion_tokens": n_tokens, "total_tokens": 33 + n_tokens}
+def answer(*texts: str, n_tokens: int = 3, n_cached: int = 0) -> list[dict[str, object]]:
+    usage = {
+        "prompt_tokens": 33,
+        "completion_tokens": n_tokens,
+        "total_tokens": 33 + n_tokens,
+        "prompt_tokens_details": {"cached_tokens": n_cached},
+    }
     told: dict[str, object] = {"object": "chat.completion", "choices": [], "usage": usage}
     return [*map(chunk, texts), chunk(reason="length"), told]
 
@@ -309,6 +314,18 @@ def test_only_a_first_reading_counts_where_a_server_may_keep_what_it_read(played
     assert first.ttft_s > 0
     assert math.isnan(again.ttft_s)
     assert played.body["max_tokens"] == 1
+
+
+@pytest.mark.parametrize(("n_cached", "counts"), [(1, True), (24, False)])
+def test_reading_does_not_count_where_the_server_tells_that_it_had_read_most(
+    played: Played, n_cached: int, counts: bool
+) -> None:
+    # mlx-lm finds the beginning that all prompts share: a system prompt in the template.
+    played.events = answer("One", n_cached=n_cached)
+
+    reading = mlx(played).read(ASK.prompt)
+
+    assert (reading.ttft_s > 0) == counts
 
 
 def test_ollama_gets_our_context_threads_and_sampling(at_ollamas: Played) -> None:

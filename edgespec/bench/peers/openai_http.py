@@ -1,6 +1,6 @@
 """Running servers that speak OpenAI's chat API: mlx-lm's and LM Studio's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from json import JSONDecodeError
 from typing import Any
 
@@ -31,12 +31,13 @@ class OpenAiChat:
             is_whole |= bool(choice.get("finish_reason"))
             delta = choice.get("delta") or {}
             said = delta.get("content") or delta.get("reasoning_content") or delta.get("reasoning")
-            stats = event.get("stats") or {}
+            stats, usage = event.get("stats") or {}, event.get("usage") or {}
             yield Piece(
                 has_text=bool(said),
-                n_tokens=(event.get("usage") or {}).get("completion_tokens"),
+                n_tokens=usage.get("completion_tokens"),
                 n_drafted=stats.get("total_draft_tokens_count"),
                 n_accepted=stats.get("accepted_draft_tokens_count") or 0,
+                read_before=_read_before(usage),
                 version=self._version(event.get("system_fingerprint") or ""),
             )
         if not is_whole:
@@ -53,6 +54,12 @@ class OpenAiChat:
             "top_p": 1.0,
             "stream_options": {"include_usage": True},
         }
+
+
+def _read_before(usage: Mapping[str, Any]) -> float:
+    """The share of a prompt that was in the server's cache; 0 where it does not tell."""
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    return float(cached) / max(1, usage.get("prompt_tokens") or 1)
 
 
 def connect(kind: Kind, way: str, where: str | None, inputs: PeerInputs) -> ServedEngine:

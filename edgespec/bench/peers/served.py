@@ -20,6 +20,8 @@ AS_SERVED = "served"
 """Whatever it was set to by its user."""
 WITH_DRAFT = "draft"
 """With a draft model that is named."""
+_MOST_READ_BEFORE = 0.05
+"""Of a prompt that counts as not read: most templates begin with the same words."""
 _LOADING = BenchPrompt("loading", "chat", "en", "short", 1, 1, (("user", "Hello."),))
 
 
@@ -33,6 +35,8 @@ class Piece:
     n_accepted: int = 0
     version: str = ""
     """Of the program, where it is told only there."""
+    read_before: float = 0.0
+    """Of the prompt, the share that was resident already, where told."""
 
 
 Pieces = Callable[[Ask], Iterator[Piece]]
@@ -65,6 +69,7 @@ class ServedEngine:
         self._energy_j = energy_j
         self._is_one_of_two = is_one_of_two
         self._has_read: set[str] = set()
+        self._read_before = 0.0
 
     def wake(self) -> None:
         """It is always ready."""
@@ -79,7 +84,7 @@ class ServedEngine:
         """Ask for one token. What it has read before it may have kept: that time says nothing."""
         self._load(_LOADING)
         took_s = self._run(Ask(prompt, Sampling(), 1)).wall_s
-        is_cold = prompt.name not in self._has_read
+        is_cold = prompt.name not in self._has_read and self._read_before <= _MOST_READ_BEFORE
         self._has_read.add(prompt.name)
         return Reading(0, took_s if is_cold else math.nan)
 
@@ -97,11 +102,13 @@ class ServedEngine:
         arrivals: list[tuple[float, int]] = []
         n_told: int | None = None
         drafts: Piece | None = None
+        self._read_before = 0.0
         energy_j, began_s = self._energy_j(), perf_counter()
         for piece in self._pieces(ask):
             if piece.has_text:
                 arrivals.append((perf_counter() - began_s, 1))
             n_told = piece.n_tokens or n_told
+            self._read_before = max(self._read_before, piece.read_before)
             if piece.version:
                 self.build = replace(self.build, version=piece.version)
             drafts = piece if piece.n_drafted is not None else drafts
