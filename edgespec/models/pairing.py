@@ -56,7 +56,8 @@ def _compared(mine: TokenList, theirs: TokenList, names: tuple[str, str]) -> Pai
 def _too_large(target: GgufHeader, draft: GgufHeader) -> str:
     return (
         f"the drafter {draft.path.name} is larger than the target {target.path.name}: "
-        f"{draft.shape.n_params:,} parameters against {target.shape.n_params:,}"
+        f"{draft.shape.n_params_body:,} parameters against {target.shape.n_params_body:,}, "
+        "the vocabulary's aside"
     )
 
 

@@ -72,14 +72,16 @@ def test_pair_refuses_padding_in_place_of_a_used_token(tmp_path: Path) -> None:
 
 def test_pair_refuses_a_drafter_larger_than_its_target(tmp_path: Path) -> None:
     target, draft = headers(
-        write_llama(tmp_path / "target.gguf"), write_gemma3(tmp_path / "draft.gguf")
+        write_llama(tmp_path / "target.gguf", n_vocab_extra=600),
+        write_gemma3(tmp_path / "draft.gguf"),
     )
 
     report = check_pair(target, draft)
 
     assert not report.ok
+    sizes = [header.shape.n_params_body for header in (draft, target)]
     assert "drafter draft.gguf is larger than the target target.gguf" in report.reason
-    assert f"{draft.shape.n_params:,} parameters against" in report.reason
+    assert "{:,} parameters against {:,}, the vocabulary's aside".format(*sizes) in report.reason
 
 
 def test_model_may_draft_for_itself(tmp_path: Path) -> None:
