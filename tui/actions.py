@@ -18,7 +18,7 @@ from .turn_actions import UNDO_S, TurnActions
 
 if TYPE_CHECKING:
     from edgespec.chat.commands import Command
-    from edgespec.chat.controller import Turn
+    from edgespec.chat.controller import LoadProgress, Turn
     from edgespec.chat.shelf import ModelChange
     from edgespec.chat.trouble import Failure, WayKind
 
@@ -39,6 +39,8 @@ class ChatActions(TurnActions):
     is_planning = False
     """What the chat begins with is being planned."""
     _interrupted_s = 0.0
+    _given_up: "LoadProgress | None" = None
+    """Of the load that was told to stop."""
 
     # For the chat screen to fill
 
@@ -84,19 +86,30 @@ class ChatActions(TurnActions):
         self.refresh_chrome()
 
     def action_interrupt(self) -> None:
-        """Copy the selection, else stop, else clear the prompt, else quit at the second time."""
+        """Copy the selection, else stop the answer, else clear the prompt, else stop a load, else
+        quit at the second time: also where what was told to stop does not."""
         if selected := self.prompt.selected_text or self.get_selected_text():
             self.copy_soon(selected)
             self.clear_selection()
-        elif self.chat.stop():
+        elif self.chat.is_answering and self._stops():
             self.refresh_chrome()
         elif self.prompt.text:
             self.prompt.clear()  # an edit: Ctrl+Z brings it back
+        elif self._stops():
+            self.refresh_chrome()
         elif time.monotonic() - self._interrupted_s < QUIT_AGAIN_S:
             self.app.exit(INTERRUPTED, return_code=INTERRUPTED)
         else:
             self._interrupted_s = time.monotonic()
             self.notify("Ctrl+C again quits", timeout=QUIT_AGAIN_S)
+
+    def _stops(self) -> bool:
+        """Whether there is something to stop that was not told to yet."""
+        chat = self.chat
+        if chat.state == "STOPPING" or chat.progress is self._given_up or not chat.stop():
+            return False
+        self._given_up = chat.progress if chat.state == "LOADING" else None
+        return True
 
     def action_leave(self) -> None:
         """Quit; asks once while a download runs."""

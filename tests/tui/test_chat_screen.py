@@ -1,11 +1,15 @@
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from edgespec.api.types import LanguageModel
+from edgespec.chat.controller import LoadProgress
 from edgespec.errors import DecodeFailed
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
 from tests.tui.stage import PATIENCE_S, played, staged
+from tests.unit.test_chat_trouble import StuckLM
 
 COUNTING = Script("one two three four five six seven eight nine ten", hold_at=4)
 
@@ -283,5 +287,52 @@ def test_side_panel_without_room_is_not_hidden_unseen() -> None:
             await stage.until_shown("the side panel needs 100 columns; here are 80")
             await stage.pilot.resize_terminal(120, 34)
             await stage.until_shown("SPECULATIVE")
+
+    played(scenario)
+
+
+@pytest.mark.parametrize("text", ["", "a draft"])
+def test_ctrl_c_quits_also_where_an_answer_does_not_stop(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgespec.tui.actions.QUIT_AGAIN_S", PATIENCE_S)
+    model = StuckLM([COUNTING])
+
+    async def scenario() -> None:
+        async with staged(model) as stage:
+            await stage.say("count")
+            await stage.until_shown("one two three four")
+            stage.prompt.put(text)
+            await stage.pilot.press(*["ctrl+c"] * (3 + bool(text)))
+
+            assert stage.app.return_code == 130
+            model.release()
+
+    played(scenario)
+
+
+def test_ctrl_c_while_loading_clears_then_stops_the_load_then_quits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("edgespec.tui.actions.QUIT_AGAIN_S", PATIENCE_S)
+    may_load = threading.Event()
+
+    def open_model(tell: Callable[[LoadProgress], None]) -> LanguageModel:
+        may_load.wait()
+        return ScriptedLM()
+
+    async def scenario() -> None:
+        async with staged() as stage:
+            stage.chat.load(open_model)
+            stage.prompt.put("a draft")
+            await stage.pilot.press("ctrl+c")
+            after_one = (stage.prompt.text, stage.chat.progress.phase)
+            await stage.pilot.press("ctrl+c")
+            await stage.until_shown("giving up loading")
+            await stage.pilot.press("ctrl+c", "ctrl+c")
+
+            assert after_one == ("", "starting")
+            assert stage.app.return_code == 130
+            may_load.set()
 
     played(scenario)
