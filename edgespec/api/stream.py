@@ -107,34 +107,16 @@ class AsyncAnswerStream:
     """The same for asyncio: `async for`, `async with`; the event loop never blocks."""
 
     def __init__(self, answer: Answer, submit: Submit) -> None:
-        import asyncio  # 3 MB and 40 ms that only its users pay
-
         self._answer = answer
         self._owner = Owner()
-        self._loop = asyncio.get_running_loop()
-        self._items: asyncio.Queue[Item] = asyncio.Queue()
-        self._is_over = asyncio.Event()
-        submit(self._run, self._end)
+        self._mailbox = mailbox = _Mailbox(give_up=answer.cancel)
+        # The engine holds answer and mailbox, not this stream: dropped, it can cancel.
+        submit(partial(_run, answer, mailbox.put), partial(mailbox.put, None))
 
-    def _run(self) -> None:
-        try:
-            self._answer.run(self._send)
-        except BaseException as error:
-            self._send(error)
-
-    def _end(self) -> None:
-        self._send(None)
-
-    def _send(self, item: Item) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._receive, item)
-        except RuntimeError:  # the loop was closed: nobody will ever hear the rest
+    def __del__(self) -> None:
+        mailbox = getattr(self, "_mailbox", None)
+        if mailbox is not None and not mailbox.is_over.is_set() and self._owner.is_here:
             self._answer.cancel()
-
-    def _receive(self, item: Item) -> None:
-        if item is None:
-            self._is_over.set()
-        self._items.put_nowait(item)
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         """The events; breaking off and cancelling the task cancel the answer."""
@@ -143,13 +125,13 @@ class AsyncAnswerStream:
                 if isinstance(item, BaseException):
                     raise item
                 yield item
-            self._items.put_nowait(None)
+            self._mailbox.items.put_nowait(None)
         finally:
             await self.aclose()
 
     async def _next(self) -> Item:
         self._owner.check()
-        return await self._items.get()
+        return await self._mailbox.items.get()
 
     def __reduce__(self) -> NoReturn:
         refuse_copy(self)
@@ -165,8 +147,8 @@ class AsyncAnswerStream:
         if not self._owner.is_here:
             return  # the answer is another process's
         if self._answer.withdraw():
-            self._send(Done(self.stats))
-            self._end()
+            self._mailbox.put(Done(self.stats))
+            self._mailbox.put(None)
         else:
             self._answer.cancel()
 
@@ -176,11 +158,35 @@ class AsyncAnswerStream:
 
     async def aclose(self) -> None:
         """Cancel, and wait until the engine has let go; idempotent."""
-        if not self._is_over.is_set() and self._owner.is_here:
+        if not self._mailbox.is_over.is_set() and self._owner.is_here:
             self.cancel()
-            await self._is_over.wait()
+            await self._mailbox.is_over.wait()
 
     @property
     def stats(self) -> Stats:
         """Statistics so far; final after the end, a cancel or a break."""
         return self._answer.stats
+
+
+class _Mailbox:
+    """Brings what the engine thread sends to the event loop that it was made on."""
+
+    def __init__(self, give_up: Callable[[], None]) -> None:
+        import asyncio  # 3 MB and 40 ms that only its users pay
+
+        self.items: asyncio.Queue[Item] = asyncio.Queue()
+        self.is_over = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._give_up = give_up
+
+    def put(self, item: Item) -> None:
+        """Send from any thread; None at the end."""
+        try:
+            self._loop.call_soon_threadsafe(self._receive, item)
+        except RuntimeError:  # the loop was closed: nobody will ever hear the rest
+            self._give_up()
+
+    def _receive(self, item: Item) -> None:
+        if item is None:
+            self.is_over.set()
+        self.items.put_nowait(item)

@@ -1,6 +1,7 @@
 """The asyncio twins: the event loop never blocks, cancelled tasks free the engine."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable
 from pathlib import Path
@@ -176,9 +177,11 @@ def test_errors_are_raised_where_they_are_awaited(model: LoadedModel, gate: Gate
 
 
 def test_answer_of_a_loop_that_is_gone_is_given_up(model: LoadedModel, gate: Gate) -> None:
+    streams = []
+
     async def main() -> None:
         gate.hold(at=6)
-        model.achat("Hello", options(400))
+        streams.append(model.achat("Hello", options(400)))
         await asyncio.to_thread(gate.wait)
 
     asyncio.run(in_time(main()))
@@ -189,6 +192,20 @@ def test_answer_of_a_loop_that_is_gone_is_given_up(model: LoadedModel, gate: Gat
 
     assert reply.stats.generated_tokens == 3
     assert gate.n_passes - before < 12  # not the other 390
+
+
+def test_stream_that_nobody_holds_stops_the_engine(model: LoadedModel, gate: Gate) -> None:
+    async def main() -> int:
+        gate.hold(at=4)
+        stream = model.achat("Hello", options(400))
+        await asyncio.to_thread(gate.wait)
+        del stream
+        gc.collect()
+        gate.release()
+        return (await model.acomplete("Hello", options(1))).stats.generated_tokens
+
+    assert asyncio.run(in_time(main())) == 1
+    assert gate.n_passes < 100
 
 
 def test_model_loads_without_blocking_the_loop(files: dict[str, Path]) -> None:
