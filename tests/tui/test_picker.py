@@ -25,7 +25,7 @@ from edgespec.store import PullProgress
 from tests.scripted import ScriptedLM
 from tests.tinygguf import write_llama
 from tests.tui.shelves import CATALOGUE, FakeShelf, spec
-from tests.tui.stage import Stage, assert_golden, played, staged
+from tests.tui.stage import PATIENCE_S, Stage, assert_golden, played, staged
 
 pytestmark = pytest.mark.usefixtures("own_home")
 
@@ -233,7 +233,8 @@ def test_first_model_is_taken_when_its_download_ends_behind_the_chat(
     played(scenario)
 
 
-def test_quitting_asks_once_while_a_download_runs() -> None:
+def test_quitting_asks_once_while_a_download_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgespec.tui.actions.QUIT_AGAIN_S", PATIENCE_S)
     may_end = threading.Event()
 
     def pull(spec: ModelSpec, tell: Callable[[PullProgress], None]) -> object:

@@ -30,8 +30,11 @@ from edgespec.chat.controller import ChatController
 from edgespec.errors import ModelNotFound
 from edgespec.history.keeper import Keeper
 from edgespec.history.library import history_path
+from edgespec.tui import actions
 from edgespec.tui.app import run_chat
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
+
+actions.QUIT_AGAIN_S = 30.0  # a busy machine may take more than two seconds
 
 def open_model(tell):
     if "missing" in sys.argv:
