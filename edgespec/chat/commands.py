@@ -5,6 +5,7 @@ suggestion, "//" sends a text that begins with one "/". Prints nothing and knows
 """
 
 import difflib
+import re
 from dataclasses import dataclass
 
 from edgespec.chat import commands_answers as answers
@@ -103,14 +104,15 @@ def parse(line: str) -> Say | Command | Unknown:
         return Say(line)
     if line.startswith("//"):
         return Say(line[1:])
-    word, _, argument = line[1:].partition(" ")
-    name = ALIASES.get(word.strip().lower(), word.strip().lower())
+    found = re.fullmatch(r"/(\S*)(.*)", line, re.DOTALL)
+    assert found is not None, line
+    word, argument = found.groups()
+    name = ALIASES.get(word.lower(), word.lower())
     if name in COMMANDS:
         return Command(name, argument.strip())
     close = difflib.get_close_matches(name, [*COMMANDS, *ALIASES], 1)
     meant = f"did you mean /{close[0]}?" if close else "/help lists the commands"
-    shown = word.split("\n")[0][:40]
-    return Unknown(f"there is no command /{shown}; {meant}\nstart with // to send it as text")
+    return Unknown(f"there is no command /{word[:40]}; {meant}\nstart with // to send it as text")
 
 
 def run(controller: ChatController, command: Command) -> Outcome:

@@ -53,6 +53,7 @@ def said(controller: ChatController, line: str) -> Outcome:
         ("/draft off", Command("draft", "off")),
         ("/CLEAR", Command("new", "")),
         ("/system be  brief\nplease", Command("system", "be  brief\nplease")),
+        ("/system\nbe brief\nplease", Command("system", "be brief\nplease")),
     ],
 )
 def test_parse_tells_messages_from_commands(line: str, meaning: object) -> None:
