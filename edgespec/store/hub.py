@@ -33,6 +33,7 @@ def fetch(source: HubSource, job: Job) -> Path:
     try:
         if not blob.exists():
             sha256 = _fetched(_Place(source, offer, blob), job)
+        meter.at(blob.stat().st_size)  # it goes on telling while the client links the file
         path = _linked(source, offer, meter)
     except OSError as error:
         raise disk_failure(error, blob.parent, job) from error

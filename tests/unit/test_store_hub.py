@@ -5,7 +5,9 @@ import email.utils
 import os
 import time
 from pathlib import Path
+from typing import Any
 
+import huggingface_hub
 import pytest
 
 from edgespec import store
@@ -53,6 +55,24 @@ def test_pull_asks_nothing_when_the_file_is_cached(hub: LocalHub) -> None:
     assert pull() == path
     assert store.pull(SPEC, offline=True) == path
     assert hub.asked == []
+
+
+def test_pull_of_a_whole_file_never_says_that_nothing_is_there(
+    hub: LocalHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, told = huggingface_hub.hf_hub_download, list[PullProgress]()
+
+    def slow(*args: Any, **kwargs: Any) -> Any:  # it may ask the hub again
+        time.sleep(0.5)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", slow)
+
+    pull(told=told)
+
+    done = [state.done_bytes for state in told]
+    assert done == sorted(done)
+    assert done[-1] == len(DATA)
 
 
 @pytest.mark.parametrize(
