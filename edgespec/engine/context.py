@@ -75,6 +75,8 @@ class NativeContext:
         relays: Sequence[Relay] = (),
     ) -> None:
         """Make a context of `model`. `relays`: those of the workers that hold a part of it."""
+        # llama.cpp has room for a row of each sequence, and ends the process where it may not.
+        assert options.max_logits > options.max_branches, f"{options.max_logits} rows"
         self._lib = binding.lib()
         self.options = options
         self._relays = relays

@@ -190,6 +190,8 @@ class Model:
         if self.is_recurrent:
             # Coupled sequences need attention memory; states are split by sequence (llamacpp.md 2).
             options = replace(options, max_branches=0, n_snapshots=NATIVE_SNAPSHOTS)
+            # llama.cpp keeps a snapshot's tokens in one pass, and ends the process where it cannot.
+            assert options.n_batch > NATIVE_SNAPSHOTS + 1, f"a batch of {options.n_batch}"
         context = NativeContext(self._handle, options, interrupt, self.relays)
         way: Rollback
         if rollback == "replay":

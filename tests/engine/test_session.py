@@ -16,6 +16,7 @@ from edgespec.engine.model import Model
 from edgespec.engine.session import LlamaSession
 from edgespec.plan.kinds import KvType
 from tests import tinygguf
+from tests.api.roomy import write_roomy
 from tests.engine.conftest import SMALL, TinyModels
 from tests.engine.test_session_stateful import ATOL
 
@@ -217,6 +218,27 @@ def test_forward_states_a_limit_before_llama_cpp_would_abort(
     assert session.forward(tokens_of(4), n_logits=1).n_decoded == 4
 
 
+def test_fewer_rows_than_sequences_are_refused_before_llama_cpp_would_abort(
+    open_session: Opener,
+) -> None:
+    with pytest.raises(AssertionError, match="3 rows"):
+        open_session("llama", replace(SMALL, max_branches=3, max_logits=3))
+
+    session = open_session("llama", replace(SMALL, max_branches=3, max_logits=4))
+    assert len(session.forward(tokens_of(4), n_logits=1)) == 1
+
+
+@pytest.mark.parametrize("name", ["mamba", "lfm2"])
+def test_batch_too_small_for_snapshots_is_refused_before_llama_cpp_would_abort(
+    open_session: Opener, name: str
+) -> None:
+    with pytest.raises(AssertionError, match="a batch of 9"):
+        open_session(name, replace(SMALL, n_batch=9, max_logits=9))
+
+    session = open_session(name, replace(SMALL, n_batch=10, max_logits=10))
+    assert len(session.forward(tokens_of(40), n_logits=10)) == 10
+
+
 def test_session_without_branches_refuses_them(open_session: Opener) -> None:
     session = open_session("mamba", BRANCHING)
 
@@ -337,22 +359,21 @@ def test_close_twice_is_once(open_session: Opener, tmp_path: Path) -> None:
 
 
 def test_ten_loads_leave_no_memory_behind(tmp_path: Path) -> None:
-    path = tinygguf.write_llama(tmp_path / "m.gguf")
-    large = ContextOptions(n_ctx=512, n_batch=256, max_logits=32, n_threads=1)
+    path = write_roomy(tmp_path / "m.gguf")
+    large = ContextOptions(n_ctx=2048, n_batch=256, max_logits=32, n_threads=1)
 
-    def cycle() -> None:
+    def cycle() -> int:
         model = Model(path)
         session = model.new_session(large)
         session.forward(tokens_of(300), n_logits=8)
+        gc.collect()
+        rss_bytes: int = psutil.Process().memory_info().rss
         session.close()
         model.close()
+        return rss_bytes
 
-    cycle()
-    gc.collect()
-    before_bytes = psutil.Process().memory_info().rss
-    for _ in range(10):
-        cycle()
-    gc.collect()
+    first_bytes = cycle()
+    for _ in range(9):
+        last_bytes = cycle()
 
-    grown_bytes = psutil.Process().memory_info().rss - before_bytes
-    assert grown_bytes < 30e6
+    assert last_bytes - first_bytes < 30e6  # weights of 10 MB and a cache of 16, each time
