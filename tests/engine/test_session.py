@@ -17,7 +17,6 @@ from edgespec.engine.session import LlamaSession
 from edgespec.plan.kinds import KvType
 from tests import tinygguf
 from tests.api.roomy import write_roomy
-from tests.api.roomy import write_roomy
 from tests.engine.conftest import SMALL, TinyModels
 from tests.engine.test_session_stateful import ATOL
 
