@@ -2,8 +2,8 @@
 
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from edgespec.engine.rpc import wire
 from edgespec.engine.rpc.endpoint import Endpoint
@@ -11,6 +11,14 @@ from edgespec.engine.rpc.endpoint import Endpoint
 MIB = 2**20
 Says = Callable[[int, bytes], bytes | None]
 """The answer to a request; None hangs up."""
+
+
+@contextmanager
+def nobody() -> Iterator[Endpoint]:
+    """Where nobody listens, nor can, for as long as this lasts."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield Endpoint("127.0.0.1", bound.getsockname()[1])
 
 
 def exactly(connection: socket.socket, n: int) -> bytes:

@@ -9,7 +9,7 @@ from edgespec.engine.rpc import wire
 from edgespec.engine.rpc.endpoint import Endpoint
 from edgespec.engine.rpc.greeting import greet
 from edgespec.errors import EngineError
-from tests.engine.rpc.fake_worker import MIB, FakeWorker, greeting, truthful
+from tests.engine.rpc.fake_worker import MIB, FakeWorker, greeting, nobody, truthful
 
 Start = Callable[..., FakeWorker]
 
@@ -21,13 +21,13 @@ def test_worker_tells_the_memory_of_its_devices(fake_worker: Start) -> None:
 
 
 def test_nobody_there_is_told_with_the_command_that_starts_a_worker() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    with (
+        nobody() as endpoint,
+        pytest.raises(EngineError, match=f"no worker can be reached at {endpoint}") as told,
+    ):
+        greet(endpoint)
 
-    with pytest.raises(EngineError, match=f"no worker can be reached at 127.0.0.1:{port}") as told:
-        greet(Endpoint("127.0.0.1", port))
-
-    assert f"edgespec worker --host 0.0.0.0 --port {port}" in told.value.hint
+    assert f"edgespec worker --host 0.0.0.0 --port {endpoint.port}" in told.value.hint
 
 
 def test_name_without_an_address_is_told() -> None:

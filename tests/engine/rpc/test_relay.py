@@ -7,11 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from edgespec.engine.rpc import wire
-from edgespec.engine.rpc.endpoint import Endpoint
 from edgespec.engine.rpc.relay import Relay
 from edgespec.engine.rpc.wire import Command
 from edgespec.errors import WorkerLost
-from tests.engine.rpc.fake_worker import MIB, FakeWorker, exactly, request
+from tests.engine.rpc.fake_worker import MIB, FakeWorker, exactly, nobody, request
 
 Start = Callable[..., FakeWorker]
 _ENOUGH_S = 10.0
@@ -83,12 +82,11 @@ def test_lost_worker_stays_lost_though_it_comes_back(fake_worker: Start) -> None
 
 
 def test_worker_that_is_not_there_is_lost_at_the_first_connection() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        nobody = Endpoint("127.0.0.1", probe.getsockname()[1])
-    relay = Relay(nobody)
+    with nobody() as endpoint:
+        relay = Relay(endpoint)
 
-    with connected(relay) as connection:
-        memory(connection)
+        with connected(relay) as connection:
+            memory(connection)
 
     with pytest.raises(WorkerLost, match="it cannot be reached"):
         relay.check()
