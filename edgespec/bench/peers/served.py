@@ -69,6 +69,7 @@ class ServedEngine:
         self._energy_j = energy_j
         self._is_one_of_two = is_one_of_two
         self._has_read: set[str] = set()
+        self._has_drawn = False
         self._read_before = 0.0
 
     def wake(self) -> None:
@@ -82,21 +83,21 @@ class ServedEngine:
 
     def read(self, prompt: BenchPrompt) -> Reading:
         """Ask for one token. What it has read before it may have kept: that time says nothing."""
-        self._load(_LOADING)
+        if self._is_one_of_two:
+            self._run(Ask(_LOADING, Sampling(), 1))
         took_s = self._run(Ask(prompt, Sampling(), 1)).wall_s
         is_cold = prompt.name not in self._has_read and self._read_before <= _MOST_READ_BEFORE
         self._has_read.add(prompt.name)
         return Reading(0, took_s if is_cold else math.nan)
 
     def answer(self, arm: str, ask: Ask) -> Run:
-        """Answer once."""
-        self._load(ask.prompt)
+        """Answer once, with this way's models loaded and `ask.prompt` read before."""
+        is_first_draw = ask.sampling.temperature > 0 and not self._has_drawn
+        if self._is_one_of_two or is_first_draw:
+            # MLX compiles what sampling takes when it is asked to sample first, for seconds.
+            self._run(replace(ask, max_tokens=1))
+        self._has_drawn |= is_first_draw
         return self._run(ask)
-
-    def _load(self, prompt: BenchPrompt) -> None:
-        """Have this way's models loaded before anything is timed, and `prompt` read."""
-        if self._is_one_of_two:
-            self._run(Ask(prompt, Sampling(), 1))
 
     def _run(self, ask: Ask) -> Run:
         arrivals: list[tuple[float, int]] = []
