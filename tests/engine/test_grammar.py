@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgespec.engine import binding
 from edgespec.engine import token_bytes as token_bytes_module
 from edgespec.engine.grammar import Grammars, GrammarState
 from edgespec.engine.model import Model
@@ -225,7 +226,18 @@ def test_bad_grammar_is_an_error_and_the_next_one_works(
     assert capfd.readouterr() == ("", "")
 
 
-def test_states_are_freed_once_nobody_holds_them(grammars: Grammars) -> None:
+def test_states_are_freed_once_nobody_holds_them(
+    grammars: Grammars, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native: Any = binding.lib()
+    freed: list[Any] = []
+    free = native.llama_sampler_free
+
+    def counting(sampler: Any) -> None:
+        freed.append(sampler)
+        free(sampler)
+
+    monkeypatch.setattr(native, "llama_sampler_free", counting)
     state = grammars.start('root ::= "a"*')
     alive: weakref.WeakSet[GrammarState] = weakref.WeakSet([state])
 
@@ -235,6 +247,7 @@ def test_states_are_freed_once_nobody_holds_them(grammars: Grammars) -> None:
     gc.collect()
 
     assert len(alive) < 100
+    assert len(freed) > 200
 
 
 def test_token_bytes_are_those_of_every_token(vocab: Any) -> None:

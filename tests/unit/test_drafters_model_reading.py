@@ -1,6 +1,7 @@
 """What a draft model has to read before it can draft."""
 
 import numpy as np
+import pytest
 
 from edgespec.drafters import DrafterInputs
 from edgespec.drafters.model import ModelDrafter
@@ -142,6 +143,17 @@ def test_draft_goes_on_beyond_the_draft_models_own_context() -> None:
 
     assert drafted == 4 * 60
     assert lm.n_decoded < 3 * len(context)
+
+
+@pytest.mark.parametrize("n_ctx", [8, 12, 16])
+def test_draft_ends_where_the_draft_models_context_does(n_ctx: int) -> None:
+    """The model itself takes no more tokens than that."""
+    drafter = model_drafter(sure_lm(n_ctx=n_ctx))
+
+    drafted = [len(draft_of(drafter, long_text(n), k=31)) for n in range(1, 40)]
+
+    assert sum(drafted) > 20
+    assert max(drafted) <= n_ctx
 
 
 def test_window_begins_with_the_first_token_of_the_context() -> None:
