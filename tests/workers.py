@@ -30,12 +30,14 @@ needs_rpc = pytest.mark.skipif(
 
 @contextmanager
 def starting() -> Iterator[Start]:
-    """Starts workers of one CPU thread; all are closed at the end."""
+    """Starts workers of one CPU thread; all are closed at the end, and say nothing more."""
     started: list[Worker] = []
+    serving: list[threading.Thread] = []
 
     def start(limit_bytes: int = 64 * MIB, port: int = 0) -> Worker:
         started.append(Worker(Endpoint("127.0.0.1", port), Lent(("CPU",), limit_bytes, 1)))
-        threading.Thread(target=started[-1].serve, args=(print,), daemon=True).start()
+        serving.append(threading.Thread(target=started[-1].serve, args=(print,), daemon=True))
+        serving[-1].start()
         return started[-1]
 
     try:
@@ -43,3 +45,6 @@ def starting() -> Iterator[Start]:
     finally:
         for one in started:
             one.close()
+        for thread in serving:
+            thread.join(30)
+            assert not thread.is_alive(), "a worker goes on"
