@@ -13,6 +13,9 @@ from tests.fuzz.setups import Loaded
 
 _ATOL = 0.08
 """A wrong cell moves a logit by tenths: their deviation is 3."""
+_ATOL_PER_TOKEN = 1e-4
+"""Flash attention adds up a single row's cells in 16 bits: after 3,000 tokens one by one, plain
+decoding is 0.14 from a prompt read in chunks."""
 _ANY = tinygguf.VOCAB.id_of("n")
 
 
@@ -94,7 +97,7 @@ def wrong_logprobs(
         row = loaded.plain.row(tokens).astype(np.float64)
         right = row - row.max() - np.log(np.exp(row - row.max()).sum())
         for one in (told[at], *told[at].top):
-            if abs(one.logprob - right[one.token]) > _ATOL:
+            if abs(one.logprob - right[one.token]) > _ATOL + _ATOL_PER_TOKEN * len(tokens):
                 yield f"logprob {one} of token {at} instead of {right[one.token]}"
 
 
@@ -109,5 +112,5 @@ def wrong_cache(loaded: Loaded, rng: random.Random) -> Iterator[str]:
         tokens = np.append(tokens, np.int32(_ANY))
     got = loaded.target.forward(tokens, n_logits=1)[0].copy()
     off = float(np.abs(got - loaded.plain.row(tokens)).max())
-    if off > _ATOL:
+    if off > _ATOL + _ATOL_PER_TOKEN * len(tokens):
         yield f"the cache's logits are off by {off} after {len(tokens)} tokens, {cut} cut"

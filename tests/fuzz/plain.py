@@ -15,7 +15,7 @@ from edgespec.errors import EngineError
 from edgespec.sampling import RequestSampler
 from edgespec.text.answer import AnswerText
 
-_NOISE = 0.03
+_NOISE, _NOISE_PER_TOKEN = 0.03, 5e-5
 """Of a logit: what a row may differ by between one pass and another (their deviation is 3)."""
 _TRIES = 300
 
@@ -94,7 +94,7 @@ class Plain:
         were its logits a little different. `is_drawn`: with its own random numbers."""
         *before, last = answer
         context = np.array([*prompt, *before], np.int32)
-        row = self.row(context)
+        row, noise = self.row(context), _NOISE + _NOISE_PER_TOKEN * len(context)
         rng = np.random.default_rng(0)
         for _ in range(_TRIES):
             sampler = RequestSampler(
@@ -102,7 +102,7 @@ class Plain:
             )
             for token in before:
                 sampler.commit(token)
-            noisy = row + rng.normal(0, _NOISE, len(row)).astype(np.float32)
+            noisy = row + rng.normal(0, noise, len(row)).astype(np.float32)
             dist = sampler.dist(noisy, context, sampler.constraint)
             if not is_drawn:
                 if dist.prob(last) > 0:
