@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -27,6 +26,7 @@ from .kept import Kept, KeptColumn, KeptRow
 from .log import ChatLog
 from .pace import Pace
 from .prompt import Prompt
+from .start import prepare
 from .turn_actions import UNDO_S
 
 if TYPE_CHECKING:  # what is imported late, the chat's first paint does not wait for
@@ -53,16 +53,6 @@ _TOLD_ABOVE = ("opened", "cleared")
 
 _SCREENS = {"help": "help", "model": "models", "resume": "chats", "set": "params", "why": "why"}
 """Commands that are a screen here, unless they say what to do."""
-
-
-def _prepare() -> None:
-    """What the first message needs, and the first F2: nor do they wait, nor the first drawing."""
-    for name in (".turn", ".markdown", ".colours", ".models"):
-        import_module(name, __package__)
-    import_module("edgespec.chat.commands")
-    from .editor import forget_left
-
-    forget_left()
 
 
 class ChatScreen(Kept, ChatActions):
@@ -157,7 +147,7 @@ class ChatScreen(Kept, ChatActions):
 
     @work(group="start", exit_on_error=False)
     async def _prepare_soon(self) -> None:
-        await asyncio.to_thread(_prepare)
+        await asyncio.to_thread(prepare)
 
     def update_node_styles(self, animate: bool = True) -> None:
         """Not for the first frame: each part has had its styles since it was mounted."""

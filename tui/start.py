@@ -37,6 +37,17 @@ def _import_asyncio_alone() -> None:
         del sys.modules["ssl"]
 
 
+def prepare() -> None:
+    """Behind the first frame, in a thread: what the first message and the first F2 need; and what
+    an editor of a killed process holds goes, where it must not come back."""
+    for name in (".turn", ".markdown", ".colours", ".models"):
+        importlib.import_module(name, __package__)
+    importlib.import_module("edgespec.chat.commands")
+    from .editor import forget_left
+
+    forget_left()
+
+
 def settle() -> None:
     """From now on what is new is collected.
 
