@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from edgespec.api.download import download as download
     from edgespec.api.entry import aload as aload
     from edgespec.api.entry import load as load
+    from edgespec.api.listing import ListedModel as ListedModel
+    from edgespec.api.listing import list_models as list_models
     from edgespec.api.model import LoadedModel as LoadedModel
     from edgespec.api.stream import AnswerStream as AnswerStream
     from edgespec.api.stream import AsyncAnswerStream as AsyncAnswerStream
@@ -89,6 +91,8 @@ _EVENTS = (
 _HOME = {
     "aload": "edgespec.api.entry",
     "load": "edgespec.api.entry",
+    "ListedModel": "edgespec.api.listing",
+    "list_models": "edgespec.api.listing",
     "LoadedModel": "edgespec.api.model",
     "AnswerStream": "edgespec.api.stream",
     "AsyncAnswerStream": "edgespec.api.stream",
