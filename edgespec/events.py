@@ -186,7 +186,10 @@ class TokenText:
 
 @dataclass(frozen=True, slots=True)
 class PromptProgress:
-    """The prompt is being read: `done` of `total` tokens, `cached` of them for free."""
+    """The prompt is being read: `done` of `total` tokens, `cached` of them for free.
+
+    The last one comes at `total - 1`: the answer's first pass reads the last token.
+    """
 
     done: int
     total: int
