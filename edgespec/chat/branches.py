@@ -20,7 +20,8 @@ class Branches:
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
-        self._removed: list[tuple[Conversation, Removed]] = []
+        self._removed: list[tuple[Conversation, Removed, Turn | None, str]] = []
+        """What was taken out of which chat, and where the model's view of it began."""
 
     def siblings(self, turn: Turn) -> tuple[Turn, ...]:
         """The branches at a turn's place, itself among them, oldest first."""
@@ -47,17 +48,20 @@ class Branches:
         """Delete a turn that is not under way; those after it stay. `undo` brings it back."""
         assert turn.status not in ("queued", "running"), turn.status
         conversation = self._owner.conversation
-        removed = conversation.tree.remove(turn)
-        self._removed.append((conversation, removed))
-        if conversation.window_start is turn:
-            conversation.window_start, conversation.summary = None, ""
+        start, summary = conversation.window_start, conversation.summary
+        removed = conversation.take_out(turn)
+        self._removed.append((conversation, removed, start, summary))
         self._owner.chats.forget(turn, *removed.children)
 
     def undo(self) -> Turn | None:
         """Bring back the turn that was removed last from this chat; None: there is none."""
         if not self._removed or self._removed[-1][0] is not self._owner.conversation:
             return None
-        _, removed = self._removed.pop()
-        self._owner.conversation.tree.put_back(removed)
-        self._owner.chats.keep(removed.turn, *removed.children)
+        conversation, removed, start, summary = self._removed.pop()
+        tree = conversation.tree
+        tree.put_back(removed)
+        if start is removed.turn:
+            conversation.window_start, conversation.summary = start, summary
+        children = [child for child in removed.children if child.parent is removed.turn]
+        self._owner.chats.keep(removed.turn, *children)
         return removed.turn

@@ -10,6 +10,7 @@ from edgespec.api.types import Description, Options
 from edgespec.chat.conversation import Conversation, conversation_of, with_settings
 from edgespec.chat.journal import Journal, Nowhere
 from edgespec.chat.turns import Turn
+from edgespec.chat.workers import Run
 from edgespec.errors import HistoryError
 from edgespec.history.exchange import as_json, as_markdown, write_new
 from edgespec.history.keeper import SaveState
@@ -29,6 +30,10 @@ class Owner(Protocol):
 
     def take(self, conversation: Conversation) -> None:
         """Show and continue another chat."""
+        ...
+
+    def under_way(self, turn: Turn) -> Run | None:
+        """The answer of a turn, while it is written."""
         ...
 
 
@@ -63,7 +68,12 @@ class Chats:
         """Keep the chat and these turns, soon."""
         conversation = self._owner.conversation
         if conversation.tree.turns:  # an empty chat is none
-            records = [self.record(turn) for turn in turns]
+            records = []
+            for turn in turns:
+                if (run := self._owner.under_way(turn)) is None:
+                    records.append(self.record(turn))
+                else:  # its thread has heard more than is shown
+                    run.keep(self.journal)
             self.journal.keep(conversation.record(*self._names(), self._owner.options), *records)
 
     def forget(self, turn: Turn, *changed: Turn) -> None:

@@ -29,6 +29,7 @@ from edgespec.chat.turns import (
     LoadProgress,
     LoadStopped,
     Notice,
+    OfTurn,
     Reading,
     Returned,
     State,
@@ -81,7 +82,7 @@ class ChatController(Asking):
 
     def load(self, open_model: OpenModel) -> None:
         """Start loading; messages sent meanwhile wait."""
-        self.opener = open_model
+        self.opener, self._before = open_model, None
         self.state, self.load_error = "LOADING", None
         self._workers.load(open_model)
 
@@ -93,15 +94,17 @@ class ChatController(Asking):
     def switch(self, change: ModelChange) -> None:
         """Load another model, draft or context in place of this one, which is freed first.
 
-        If that fails, the present one is loaded again; `trouble` then has the ways on. Raises:
+        If that fails, the one before is loaded again; `trouble` then has the ways on. Raises:
         `EdgespecError` with nothing changed; `UsageError` during an answer.
         """
         if self._run is not None:
             raise UsageError("an answer is under way", hint="stop it first, or wait for its end")
         if self.shelf is None:
             raise UsageError("there is no other model to go to")
-        before = self._before = self.opener if self.model is not None else None
-        self.opener = opener = self.shelf.take(change)
+        opener = self.shelf.take(change)
+        if self.state != "LOADING":
+            self._before = self.opener if self.model is not None else None
+        before, self.opener = self._before, opener
         self.state, self._refusal = "LOADING", ""
         self.load_error = self.model = self.full = None
         self._workers.load(self.trouble.watched(opener, change) if before else opener, before)
@@ -129,12 +132,11 @@ class ChatController(Asking):
     @property
     def can_queue(self) -> bool:
         """Whether `send` may be called: one message may wait for the answer before it."""
-        return self._waiting is None
+        return self.conversation.waiting is None
 
-    @property
-    def _waiting(self) -> Turn | None:
-        turns = self.conversation.tree.turns
-        return next((turn for turn in turns if turn.status == "queued"), None)
+    def under_way(self, turn: Turn) -> Run | None:
+        """The answer of a turn, while it is written."""
+        return self._run if self._run is not None and self._run.turn is turn else None
 
     def send(self, text: str) -> Turn:
         """Add a message and start its answer, or queue it behind what is under way.
@@ -151,8 +153,8 @@ class ChatController(Asking):
         turn = turn or self.conversation.tree.head
         if turn is None or not self.can_send:
             return None
-        if turn.text or turn.reasoning:
-            return self._send(turn.prompt, turn.parent)
+        if turn.text or turn.reasoning or turn not in self.conversation.tree.turns:
+            return self.edit(turn, turn.prompt)
         self.conversation.tree.show(turn)
         turn.status, turn.error = "queued", None
         return self._enqueue(turn)
@@ -186,8 +188,8 @@ class ChatController(Asking):
         """Leave the answer behind with the text it has, drop the model, load it anew."""
         assert self._run is not None
         assert self.opener is not None
-        ended, turn = self._run.end("stopped", self._run.turn.stats), self._run.turn
-        turn.status, self._run, self.model = ended.status, None, None
+        self._run.leave()
+        self._run = self.model = None
         self._workers.leave_behind()
         self.load(self.opener)
 
@@ -205,11 +207,9 @@ class ChatController(Asking):
 
     def withdraw(self) -> str:
         """Take back the message that waits. Returns: its text; empty: none waits."""
-        waiting = self._waiting
-        if waiting is None:
+        if (waiting := self.conversation.waiting) is None:
             return ""
         self._take_out(waiting)
-        self.chats.forget(waiting)
         return waiting.prompt
 
     def clear(self, *, is_private: bool | None = None) -> None:
@@ -280,12 +280,11 @@ class ChatController(Asking):
         After "cancel" the message comes back in a `Returned` update. Raises: `UsageError` for
         what is no choice now; what `switch` raises.
         """
-        return choose(self, self._waiting, kind)
+        return choose(self, self.conversation.waiting, kind)
 
     def give_back(self, turn: Turn) -> None:
         """Return a message that waits to the prompt."""
         self._take_out(turn)
-        self.chats.forget(turn)
         self._workers.tell(None, Returned(turn, turn.prompt))
 
     def tell(self, notice: Notice) -> None:
@@ -328,18 +327,21 @@ class ChatController(Asking):
                 self.progress = update
             case Loaded():
                 self.attach(update.model)
-                self.opener = self._before if update.is_before else self.opener
+                if update.is_before:
+                    self.opener = self._before
+                else:
+                    self.trouble.forget()
                 self.options = self.shelf.advised(self.options) if self.shelf else self.options
                 self._start_waiting()
             case LoadFailed():
                 self.load_error, self.state = update.error, "ERROR"
-                if (turn := self._waiting) is not None:
+                if (turn := self.conversation.waiting) is not None:
                     turn.error = update.error
                     self._take_out(turn)
             case LoadStopped():
                 self.state = "BOOT"
                 self.progress = LoadProgress("loading was stopped: Enter or F2 loads a model")
-                if (turn := self._waiting) is not None:
+                if (turn := self.conversation.waiting) is not None:
                     self.give_back(turn)
             case Notice() | Returned():
                 pass
@@ -347,11 +349,7 @@ class ChatController(Asking):
                 assert run is not None, update
                 self._apply_to(run.turn, update)
 
-    def _apply_to(
-        self,
-        turn: Turn,
-        update: PromptProgress | Delta | Round | TurnEnded | ContextFull | Summarised,
-    ) -> None:
+    def _apply_to(self, turn: Turn, update: OfTurn) -> None:
         match update:
             case PromptProgress() | Delta() | Round():
                 self.state = heard(turn, update, self.state)
@@ -365,6 +363,8 @@ class ChatController(Asking):
                     self.state = "PREFILL"
                 self.chats.keep()
             case ContextFull():
+                if (waiting := self.conversation.waiting) is not None:
+                    self.give_back(waiting)  # it was written in the belief of an answer to this
                 turn.status, self.full, self.state, self._run = "queued", update, "FULL", None
             case TurnEnded():
                 self._end(turn, update)
@@ -376,19 +376,20 @@ class ChatController(Asking):
         if told := fullness(self.usage, turn.stats, was_near_full=self._was_near_full):
             self.tell(Notice(told))
         self._was_near_full = self.usage.is_near_full
-        waiting = self._waiting
+        waiting = self.conversation.waiting
         if waiting is not None and ended.error is not None:
             self.give_back(waiting)  # it was written in the belief that this would be answered
         else:
             self._start_waiting()
 
     def _start_waiting(self) -> None:
-        if (turn := self._waiting) is not None:
+        if (turn := self.conversation.waiting) is not None:
             self.start(turn)
 
     def _take_out(self, turn: Turn) -> None:
-        """Out of the conversation, and after it nothing: it has no answer."""
-        self.conversation.tree.remove(turn)
+        """Out of the conversation: it has no answer. What came after it stays."""
+        removed = self.conversation.take_out(turn)
+        self.chats.forget(turn, *removed.children)
         if self.state == "FULL":
             self.full, self.state = None, "READY"
 

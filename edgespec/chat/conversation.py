@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from edgespec.api.types import Options
-from edgespec.chat.tree import TurnTree
+from edgespec.chat.tree import Removed, TurnTree
 from edgespec.chat.turns import Status, Turn, line_of
 from edgespec.chat.window import Window
 from edgespec.errors import EdgespecError, UsageError
@@ -47,29 +47,47 @@ class Conversation:
         return line_of(self.tree.turns[0].prompt, _MOST_TITLE) if self.tree.turns else ""
 
     @property
+    def waiting(self) -> Turn | None:
+        """The message that is not being answered yet."""
+        return next((turn for turn in self.tree.turns if turn.status == "queued"), None)
+
+    @property
     def left_out(self) -> tuple[Turn, ...]:
         """The turns on screen that the model does not see, because someone chose so."""
         path = self.tree.path
-        start = path.index(self.window_start) if self.window_start in path else 0
-        return tuple(path[:start])
+        return tuple(path[: self._n_left_out(path)])
 
     def window(self, until: Turn | None = None) -> Window:
         """What the model sees: up to and with the message of `until`, or the whole branch."""
         before = _ancestors(until) if until is not None else tuple(self.tree.path)
-        is_cut = self.window_start is not None and self.window_start in (*before, until)
-        if is_cut and self.window_start in before:
-            before = before[before.index(self.window_start) :]
-        elif is_cut:
-            before = ()
-        answered = tuple(turn for turn in before if turn.text)
-        summary = self.summary if is_cut else ""
+        path = before if until is None else (*before, until)
+        n_left_out = self._n_left_out(path)
+        answered = tuple(turn for turn in before[n_left_out:] if turn.text)
+        summary = self.summary if n_left_out or self.window_start in path else ""
         return Window(self.system, summary, answered, until.prompt if until is not None else "")
+
+    def _n_left_out(self, path: Sequence[Turn]) -> int:
+        """Turns of a path before the model's view; other branches there leave out the same."""
+        start = self.window_start
+        if start is None or start.parent is None or start.parent not in path:
+            return 0
+        return path.index(start.parent) + 1
 
     def leave_out(self, turns: tuple[Turn, ...], until: Turn, summary: str = "") -> None:
         """Let the model's view begin after `turns`, for which `summary` stands."""
         path = (*_ancestors(until), until)
         left = [i for i, turn in enumerate(path) if turn in turns]
         self.window_start, self.summary = path[left[-1] + 1 if left else 0], summary
+
+    def take_out(self, turn: Turn) -> Removed:
+        """Take a turn out. Where the model's view began with it, it begins with another one there,
+        or, if there is none, with the first turn again."""
+        removed = self.tree.remove(turn)
+        if self.window_start is turn:
+            others = self.tree.siblings(turn) if turn.parent else ()
+            self.window_start = removed.shown or (others[-1] if others else None)
+            self.summary = self.summary if self.window_start else ""
+        return removed
 
     def record(self, target: str, draft: str, options: Options) -> ChatRecord:
         """The chat without its turns, as it is kept."""

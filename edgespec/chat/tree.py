@@ -13,6 +13,8 @@ class Removed:
     turn: Turn
     index: int
     children: tuple[Turn, ...]
+    shown: Turn | None
+    """The child that was shown."""
 
 
 class TurnTree:
@@ -50,9 +52,9 @@ class TurnTree:
     def remove(self, turn: Turn) -> Removed:
         """Take a turn out; those after it stay, behind its parent."""
         children = tuple(child for child in self.turns if child.parent is turn)
-        removed = Removed(turn, self.turns.index(turn), children)
+        heir = self._shown.pop(turn, None) or (children[-1] if children else None)
+        removed = Removed(turn, self.turns.index(turn), children, heir)
         self.turns.remove(turn)
-        heir = self._shown.pop(turn, None)
         for child in children:
             child.parent = turn.parent
         if self._shown.get(turn.parent) is turn:
@@ -64,13 +66,16 @@ class TurnTree:
         return removed
 
     def put_back(self, removed: Removed) -> None:
-        """Undo `remove`, and show the turn."""
+        """Undo `remove` as far as what was around it is still there, and show the turn."""
         turn = removed.turn
+        while turn.parent is not None and turn.parent not in self.turns:
+            turn.parent = turn.parent.parent
         self.turns.insert(removed.index, turn)
         for child in removed.children:
-            child.parent = turn
-        if removed.children:
-            self._shown[turn] = removed.children[-1]
+            if child in self.turns:
+                child.parent = turn
+        if removed.shown is not None and removed.shown in self.turns:
+            self._shown[turn] = removed.shown
         self.show(turn)
 
     def _walk(self) -> None:

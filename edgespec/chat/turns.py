@@ -154,20 +154,8 @@ class Summarised:
     turns: tuple["Turn", ...]
 
 
-Update = (
-    LoadProgress
-    | Loaded
-    | LoadFailed
-    | LoadStopped
-    | PromptProgress
-    | Delta
-    | Round
-    | TurnEnded
-    | Notice
-    | Returned
-    | ContextFull
-    | Summarised
-)
+OfTurn = PromptProgress | Delta | Round | TurnEnded | ContextFull | Summarised
+Update = LoadProgress | Loaded | LoadFailed | LoadStopped | Notice | Returned | OfTurn
 
 
 @dataclass(slots=True, eq=False)

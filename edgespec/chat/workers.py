@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from edgespec.api.types import LanguageModel, Message, Options, Stream
 from edgespec.chat.conversation import stats_dict
-from edgespec.chat.journal import Journal
+from edgespec.chat.journal import Journal, Nowhere
 from edgespec.chat.turns import (
     ContextFull,
     Loaded,
@@ -50,6 +50,8 @@ _SAVING_S = 5.0
 
 _HEARS_S = 0.2
 """So late at most a signal is heard by who waits for news."""
+
+_OF_LOADS = (LoadProgress, Loaded, LoadFailed, LoadStopped)
 
 OpenModel = Callable[[Callable[[LoadProgress], None]], LanguageModel]
 """Loads the model, telling its progress; runs off the front end's thread."""
@@ -106,14 +108,20 @@ class Run:
         return told_s is not None and time.monotonic() - told_s >= FORCE_AFTER_S
 
     def as_record(self) -> TurnRecord:
-        """The turn so far, whoever asks."""
+        """The turn so far, whoever asks; its parent may have been taken out meanwhile."""
+        parent = self.turn.parent
         return replace(
             self.record,
-            status="running",
+            parent_id=parent.id if parent else "",
             text="".join(self.text),
             reasoning="".join(self.reasoning),
             updated_s=time.time(),
         )
+
+    def keep(self, journal: Journal) -> None:
+        """Keep the turn there from now on, as it is when it is written."""
+        self.journal = journal
+        journal.grow(self.turn.id, self.as_record)
 
     def hear(self, event: Event) -> None:
         """Keep what is new."""
@@ -124,9 +132,18 @@ class Run:
     def end(self, status: Status, stats: Stats, error: EdgespecError | None = None) -> TurnEnded:
         """Keep how it ended."""
         said = error.message if error else ""
-        kept = replace(self.as_record(), status=status, stats=stats_dict(stats), error=said)
-        self.journal.keep(None, kept)
+        self.record = replace(self.record, status=status, stats=stats_dict(stats), error=said)
+        self.journal.keep(None, self.as_record())
         return TurnEnded(status, stats, error)
+
+    def leave(self) -> None:
+        """End its turn here, whatever its thread still hears; for the front end's thread."""
+        journal, self.journal = self.journal, Nowhere()
+        stats = stats_dict(self.turn.stats)
+        kept = replace(self.as_record(), status="stopped", stats=stats, error="")
+        journal.keep(None, kept)
+        self.turn.text, self.turn.reasoning = kept.text, kept.reasoning
+        self.turn.status = "stopped"
 
 
 class _GivenUp(Exception):
@@ -138,11 +155,14 @@ class Workers:
 
     def __init__(self) -> None:
         self._told: deque[tuple[Turn | None, Update]] = deque()
+        self._telling = threading.Lock()
         self._news = threading.Event()
         self._threads: list[threading.Thread] = []
         self._model: LanguageModel | None = None
         self._is_closed = False
         self._gives_up = threading.Event()
+        """Of the load that was asked for last; it tells one load from another."""
+        self._loader: threading.Thread | None = None
 
     def hold(self, model: LanguageModel) -> None:
         """The model in use: the one to free."""
@@ -151,10 +171,16 @@ class Workers:
     def load(self, open_model: OpenModel, before: OpenModel | None = None) -> None:
         """Load in a thread, after the model that is loaded now was freed.
 
-        Ends in `Loaded` or `LoadFailed`; with `before` a failure brings that one back.
+        Ends in `Loaded` or `LoadFailed`; with `before` a failure brings that one back. A load
+        that is under way is given up, and ended first; nothing of it is told any more.
         """
-        self._gives_up.clear()
-        self._spawn("edgespec-load", self._load, open_model, before)
+        self._gives_up.set()
+        with self._telling:
+            self._gives_up = threading.Event()
+            self._told = deque(told for told in self._told if not isinstance(told[1], _OF_LOADS))
+        self._loader = self._spawn(
+            "edgespec-load", self._load_after, self._loader, self._gives_up, open_model, before
+        )
 
     def give_up_loading(self) -> None:
         """End a load at its next progress: in `LoadStopped`, or on the way back to `before`."""
@@ -172,7 +198,8 @@ class Workers:
 
     def tell(self, turn: Turn | None, update: Update) -> None:
         """Hand an update over; any thread."""
-        self._told.append((turn, update))
+        with self._telling:
+            self._told.append((turn, update))
         self._news.set()
 
     def hear(self, state: SaveState) -> None:
@@ -205,42 +232,67 @@ class Workers:
         for thread in self._threads:
             thread.join(timeout_s)
 
-    def _load(
-        self, open_model: OpenModel, before: OpenModel | None, *, is_before: bool = False
+    def _load_after(
+        self,
+        loader: threading.Thread | None,
+        gives_up: threading.Event,
+        open_model: OpenModel,
+        before: OpenModel | None,
     ) -> None:
+        if loader is not None:
+            loader.join()
+        self._load(gives_up, open_model, before)
+
+    def _load(
+        self,
+        gives_up: threading.Event,
+        open_model: OpenModel,
+        before: OpenModel | None,
+        *,
+        is_before: bool = False,
+    ) -> None:
+        def tell_progress(progress: LoadProgress) -> None:
+            if self._is_closed or gives_up.is_set() or gives_up is not self._gives_up:
+                raise _GivenUp
+            self._tell_of(gives_up, progress)
+
         try:
             if self._model is not None:
                 self._model.close()  # first: there may be no room for two
-            model = self._model = open_model(self._tell_progress)
+            model = self._model = open_model(tell_progress)
         except _GivenUp:
-            if self._is_closed:
+            if self._is_closed or gives_up is not self._gives_up:
                 return
-            self._gives_up.clear()
+            gives_up.clear()
             if before is None:
-                self.tell(None, LoadStopped())
+                self._tell_of(gives_up, LoadStopped())
                 return
-            self.tell(None, Notice("loading was stopped; going back to the model before"))
-            self._load(before, None, is_before=True)
+            told = Notice("loading was stopped; going back to the model before")
+            self._tell_of(gives_up, told)
+            self._load(gives_up, before, None, is_before=True)
             return
         except Exception as error:
-            told = _as_told(error)
-            if before is None:
-                self.tell(None, LoadFailed(told))
+            fault = _as_told(error)
+            if before is None or gives_up is not self._gives_up:
+                self._tell_of(gives_up, LoadFailed(fault))
                 return
-            hint = f"; {told.hint}" if told.hint else ""
-            self.tell(None, Notice(f"{told.message}{hint}; going back to the model before", True))
-            self._load(before, None, is_before=True)
+            hint = f"; {fault.hint}" if fault.hint else ""
+            told = Notice(f"{fault.message}{hint}; going back to the model before", True)
+            self._tell_of(gives_up, told)
+            self._load(gives_up, before, None, is_before=True)
             return
         if self._is_closed:
             model.close()
-        self.tell(None, Loaded(model, is_before))
+        self._tell_of(gives_up, Loaded(model, is_before))
         for change in model.description.gave_way:
-            self.tell(None, Notice(f"memory is short: {change}"))
+            self._tell_of(gives_up, Notice(f"memory is short: {change}"))
 
-    def _tell_progress(self, progress: LoadProgress) -> None:
-        if self._is_closed or self._gives_up.is_set():
-            raise _GivenUp
-        self.tell(None, progress)
+    def _tell_of(self, gives_up: threading.Event, update: Update) -> None:
+        """Tell of a load, unless another one has taken its place."""
+        with self._telling:
+            if gives_up is self._gives_up:
+                self._told.append((None, update))
+        self._news.set()
 
     def _answer(self, run: Run, model: LanguageModel) -> None:
         run.journal.flush(_SAVING_S)  # the prompt is on the disk before anything is decoded
@@ -319,11 +371,12 @@ class Workers:
             stream.draft(told)
         return stream
 
-    def _spawn(self, name: str, work: Callable[..., None], *args: object) -> None:
+    def _spawn(self, name: str, work: Callable[..., None], *args: object) -> threading.Thread:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = threading.Thread(target=work, args=args, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
 
 def _failed(run: Run, error: Exception) -> TurnEnded:

@@ -90,3 +90,19 @@ def test_edit_of_another_chats_message_is_a_new_message() -> None:
 
     assert (controller.turns, turn.parent) == ([turn], None)
     assert [m["content"] for m in lm.requests[2].messages] == ["c"]
+
+
+def test_turn_that_was_removed_is_asked_again_at_the_end() -> None:
+    controller, _ = attached("One.", Script("", error=DecodeFailed("llama_decode failed")), "Two.")
+    first = controller.send("a")
+    followed(controller)
+    failed = controller.send("b")
+    followed(controller)
+    controller.branches.remove(failed)
+
+    controller.trouble.take("retry")
+    followed(controller)
+
+    assert [(turn.prompt, turn.text) for turn in controller.turns] == [("a", "One."), ("b", "Two.")]
+    assert controller.turns[1].parent is first
+    assert all(turn in controller.conversation.tree.turns for turn in controller.turns)

@@ -8,7 +8,7 @@ import pytest
 from edgespec.api.types import LanguageModel, Options
 from edgespec.chat.controller import ChatController
 from edgespec.chat.shelf import LighterKind, ModelChange
-from edgespec.chat.turns import ContextFull, LoadProgress, Notice, Returned, Update
+from edgespec.chat.turns import ChoiceKind, ContextFull, LoadProgress, Notice, Returned, Update
 from edgespec.errors import ContextOverflow, EdgespecError, ModelNotFound, UsageError
 from edgespec.plan.types import Plan
 from tests.scripted import DESCRIPTION, Script, ScriptedLM
@@ -375,3 +375,48 @@ def test_switch_is_refused_during_an_answer() -> None:
 
     model.release()
     followed(chat)
+
+
+def test_message_behind_one_that_does_not_fit_is_given_back() -> None:
+    chat, _ = filled()
+    chat.send(PROMPT)
+    behind = chat.send("and then")
+
+    updates = followed(chat)
+
+    assert [u.text for u in updates if isinstance(u, Returned)] == ["and then"]
+    assert chat.state == "FULL"
+    assert behind not in chat.conversation.tree.turns
+
+
+@pytest.mark.parametrize("kind", ["drop", "summarise"])
+def test_what_was_left_out_stays_so_when_the_message_is_asked_again(kind: ChoiceKind) -> None:
+    chat, model = filled()
+    turn = chat.send("w " * 90)
+    followed(chat)
+    chat.choose(kind)
+    followed(chat)
+    n_seen = len(chat.messages(turn))
+
+    chat.regenerate(turn)
+    followed(chat)
+
+    assert chat.full is None
+    assert len(model.requests[-1].messages) == n_seen
+
+
+def test_undo_brings_back_where_the_view_of_the_model_began() -> None:
+    chat, _ = filled()
+    chat.send(PROMPT)
+    followed(chat)
+    chat.choose("summarise")
+    followed(chat)
+    before = chat.conversation.window_start, chat.conversation.summary
+    start = chat.conversation.window_start
+    assert start is not None
+
+    chat.branches.remove(start)
+    chat.branches.undo()
+
+    assert (chat.conversation.window_start, chat.conversation.summary) == before
+    assert before[1]

@@ -78,3 +78,24 @@ def test_remove_of_the_first_turn_and_of_the_only_one() -> None:
     tree.remove(turns["b"])
 
     assert (first, path(tree), tree.head) == ("b", "", None)
+
+
+def test_put_back_shows_the_child_that_was_shown() -> None:
+    tree, turns = grown(("", "a"), ("a", "b"), ("b", "c"), ("b", "d"))
+    tree.show(turns["c"])
+
+    tree.put_back(tree.remove(turns["b"]))
+
+    assert path(tree) == "abc"
+
+
+def test_put_back_finds_its_place_when_what_was_around_it_is_gone() -> None:
+    tree, turns = grown(("", "a"), ("a", "b"), ("b", "c"), ("c", "d"))
+    removed = tree.remove(turns["c"])
+    tree.remove(turns["b"])
+    tree.remove(turns["d"])
+
+    tree.put_back(removed)
+
+    assert path(tree) == "ac"
+    assert turns["d"] not in tree.turns

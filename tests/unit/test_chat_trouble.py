@@ -10,7 +10,7 @@ from edgespec.api.types import LanguageModel, Options
 from edgespec.chat import workers
 from edgespec.chat.controller import ChatController, LoadProgress, OpenModel
 from edgespec.chat.shelf import LighterKind, ModelChange
-from edgespec.chat.turns import LoadStopped, Notice
+from edgespec.chat.turns import Loaded, LoadStopped, Notice
 from edgespec.errors import (
     DecodeFailed,
     DoesNotFit,
@@ -339,3 +339,72 @@ class StuckLM(ScriptedLM):
 
     def close(self) -> None:
         self.is_closed = True
+
+
+def test_change_during_a_load_takes_its_place() -> None:
+    slow, other, before = SlowLoad(ScriptedLM()), ScriptedLM(["Other."]), ScriptedLM()
+
+    class Two(Lighter):
+        def take(self, change: ModelChange) -> OpenModel:
+            return slow if change.target == "slow" else lambda tell: other
+
+    chat = ChatController(shelf=Two())
+    chat.load(lambda tell: before)
+    list(chat.follow())
+    chat.switch(ModelChange(target="slow"))
+    slow.has_begun.wait()
+
+    chat.switch(ModelChange(target="other"))
+    slow.may_go_on.set()
+    for thread in chat._workers._threads:
+        thread.join()
+    updates = list(chat.follow())
+    turn = chat.send("Hi")
+    list(chat.follow())
+
+    assert [u.model for u in updates if isinstance(u, Loaded)] == [other]
+    assert (turn.text, chat.state) == ("Other.", "READY")
+    assert not any(isinstance(u, Notice) for u in updates)
+
+
+def test_load_that_ended_unheard_is_freed_when_another_takes_its_place() -> None:
+    first, other = ScriptedLM(), ScriptedLM(["Other."])
+    chat = ChatController(shelf=OneOther(other))
+    chat.load(lambda tell: first)
+    for thread in chat._workers._threads:
+        thread.join()
+
+    chat.switch(ModelChange(target="other"))
+    updates = list(chat.follow())
+
+    assert [u.model for u in updates if isinstance(u, Loaded)] == [other]
+    assert (first.is_closed, chat.model) == (True, other)
+
+
+class OneOther(Lighter):
+    """Has one other model."""
+
+    def __init__(self, other: ScriptedLM) -> None:
+        super().__init__()
+        self.other = other
+
+    def take(self, change: ModelChange) -> OpenModel:
+        return lambda tell: self.other
+
+
+def test_answer_left_behind_keeps_what_nobody_had_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "FORCE_AFTER_S", 0.0)
+    stuck, fresh = StuckLM([Script("one two three four five", hold_at=4)]), ScriptedLM(["Hello."])
+    models = iter([stuck, fresh])
+    chat = ChatController()
+    chat.load(lambda tell: next(models))
+    list(chat.follow())
+    turn = chat.send("Hi")
+    stuck.is_holding.wait()
+    chat.stop()
+
+    chat.force()
+    list(chat.follow())
+    stuck.release()
+
+    assert (turn.status, turn.text) == ("stopped", "one two three four")

@@ -120,3 +120,96 @@ def test_answer_that_is_left_for_a_new_chat_is_kept(start: Start) -> None:
 
     (held,) = start.library.load(old.id).turns
     assert (held.text, held.status) == ("one two three four", "stopped")
+
+
+def test_answer_under_way_is_kept_whole_when_the_turn_before_it_is_removed(start: Start) -> None:
+    chat, model = start("One.", Script("one two three four five six", hold_at=4))
+    first = chat.send("a")
+    followed(chat)
+    second = chat.send("b")
+    model.is_holding.wait()
+    model.release()
+    for thread in chat._workers._threads:
+        thread.join(PATIENCE_S)  # it has ended, and nobody has heard of that
+
+    chat.branches.remove(first)
+    unheard = start.held(chat)
+    followed(chat)
+
+    for (held,) in (unheard, start.held(chat)):
+        assert (held.text, held.status, held.parent_id) == (
+            "one two three four five six",
+            "complete",
+            "",
+        )
+    assert second.parent is None
+
+
+def test_end_of_an_answer_has_the_parent_that_it_has_by_then(start: Start) -> None:
+    chat, model = start("One.", "Two.", Script("one two three four five six", hold_at=4))
+    for prompt in "ab":
+        chat.send(prompt)
+        followed(chat)
+    chat.send("c")
+    model.is_holding.wait()
+
+    chat.branches.remove(chat.turns[1])
+    model.release()
+    followed(chat)
+
+    again, _ = start()
+    shown = again.chats.open(chat.conversation.id).tree.path if start.held(chat) else []
+    assert [(turn.prompt, turn.text) for turn in shown] == [
+        ("a", "One."),
+        ("c", "one two three four five six"),
+    ]
+
+
+def test_private_chat_that_is_saved_during_an_answer_has_all_of_it(start: Start) -> None:
+    chat, model = start(Script("one two three four five six", hold_at=4))
+    chat.clear(is_private=True)
+    chat.send("count")
+    model.is_holding.wait()
+
+    chat.chats.save()
+    model.release()
+    followed(chat)
+
+    (held,) = start.held(chat)
+    assert (held.text, held.status) == ("one two three four five six", "complete")
+
+
+def test_message_taken_back_leaves_what_came_after_it_in_its_place(start: Start) -> None:
+    failing = Script("", error=DecodeFailed("llama_decode failed"))
+    chat, model = start("One.", failing, "Two.", Script("Slow answer.", hold_at=1))
+    chat.send("a")
+    followed(chat)
+    failed = chat.send("b")
+    followed(chat)
+    chat.send("c")
+    followed(chat)
+    chat.state, chat.model = "LOADING", None  # where a message waits
+
+    chat.regenerate(failed)
+    chat.withdraw()
+    chat.attach(model)
+
+    by_prompt = {turn.prompt: turn for turn in start.held(chat)}
+    assert list(by_prompt) == ["a", "c"]
+    assert by_prompt["c"].parent_id == by_prompt["a"].id
+
+
+def test_message_that_a_failed_load_gives_back_is_not_kept_twice(start: Start, path: Path) -> None:
+    chat, _ = start("One.")
+    chat.send("a")
+    followed(chat)
+
+    def fails(tell: object) -> ScriptedLM:
+        raise DecodeFailed("no")
+
+    chat.load(fails)
+    chat.send("b")
+    followed(chat)
+
+    assert [turn.prompt for turn in start.held(chat)] == ["a"]
+    assert [turn.prompt for turn in chat.turns] == ["a"]
