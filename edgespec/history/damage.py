@@ -65,7 +65,10 @@ def is_damage(error: sqlite3.Error) -> bool:
 def set_aside(path: Path) -> str:
     """Rename a damaged file, with its log. Returns: a sentence that says so. Raises: `OSError`."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    away = path.with_name(f"{path.stem}-damaged-{stamp}{path.suffix}")
+    away, number = path.with_name(f"{path.stem}-damaged-{stamp}{path.suffix}"), 1
+    while away.exists():  # another one was damaged in this second
+        number += 1
+        away = path.with_name(f"{path.stem}-damaged-{stamp}-{number}{path.suffix}")
     for suffix in ("-wal", "-shm", ""):  # the file last: without it the rest would be a riddle
         part = Path(f"{path}{suffix}")
         if part.exists():

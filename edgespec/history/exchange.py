@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,10 @@ from edgespec.text.turns import encodable
 
 FORMAT = "edgespec-chats"
 VERSION = 1
+_DEEPEST = 100
+"""Levels of settings and figures, of which ours have few: writing them again takes a stack."""
+_END_S = 253_402_300_800
+"""The end of the year 9999."""
 _STATUSES = ("queued", "running", "complete", "stopped", "error")
 
 
@@ -30,7 +34,12 @@ def write_new(path: Path, text: str) -> None:
     """Write a file that is not there yet. Raises: `HistoryError`."""
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                path.unlink()  # ours; half of it would stand in the way of the next try
+                raise
     except FileExistsError as error:
         raise HistoryError(f"{path} is there already", hint="name another file") from error
     except OSError as error:
@@ -45,6 +54,8 @@ def from_json(text: str) -> tuple[SavedChat, ...]:
         whole = json.loads(text)
     except ValueError as error:
         raise _not_ours(f"it is no JSON ({error})") from error
+    except RecursionError as error:
+        raise _not_ours("it is nested too deeply") from error
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:
         raise _not_ours(f'its "format" is not "{FORMAT}"')
     if whole.get("version") != VERSION:
@@ -102,13 +113,30 @@ def _checked(kind: type, given: object, where: str) -> dict[str, Any]:
     for name, value in given.items():
         if name not in types:
             raise _not_ours(f'{where} has an unknown field "{name}"')
-        wanted = dict if "dict" in str(types[name]) else float if types[name] is float else str
-        if not isinstance(value, (int, float) if wanted is float else wanted):
+        if types[name] is float:
+            # Where clocks end, so that every one can be shown; NaN is no number to SQLite.
+            if type(value) not in (int, float) or not 0 <= value < _END_S:
+                raise _not_ours(f'{where}: "{name}" is no time in seconds since 1970')
+            continue
+        wanted = dict if "dict" in str(types[name]) else str
+        if not isinstance(value, wanted):
             raise _not_ours(f'{where}: "{name}" is no {wanted.__name__}')
+        if wanted is dict and _is_deep(value):
+            raise _not_ours(f'{where}: "{name}" is nested too deeply')
     needed = {"id"} if kind is ChatRecord else {"id", "chat_id", "parent_id", "prompt"}
     if missing := needed - given.keys():
         raise _not_ours(f'{where} has no "{sorted(missing)[0]}"')
+    if not given["id"]:
+        raise _not_ours(f"the id of {where} is empty")
     return given
+
+
+def _is_deep(value: object, left: int = _DEEPEST) -> bool:
+    """Whether a value is nested so that writing it again could fail."""
+    inner = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, (dict, list)) or not isinstance(inner, Iterable):
+        return False
+    return left == 0 or any(_is_deep(one, left - 1) for one in inner)
 
 
 def _not_ours(why: str) -> HistoryError:

@@ -194,7 +194,9 @@ class Keeper:
                 is_last, batch, given = self._is_closing, self._taken(), self._n_given
                 typed, self._typed = self._typed, None
                 self._is_urgent = False
-            if not batch.is_empty or self._store is None or not self._store.is_in_place:
+            # With nothing left to write too: what was unsaved may have been dropped meanwhile.
+            is_settled = batch.is_empty and self._state.word == "SAVED"
+            if not is_settled or self._store is None or not self._store.is_in_place:
                 self._write(batch)
             if typed is not None:  # after the batch: what was sent is in there
                 self._unsent.keep(typed)
@@ -275,19 +277,25 @@ class Keeper:
 
     def _fail(self, batch: _Unwritten, error: HistoryError) -> None:
         logger.info("the history was not written: %s", error.message)
-        with self._changed:  # what came meanwhile is newer
-            self._new.chats = {**batch.chats, **self._new.chats}
-            self._new.turns = {**batch.turns, **self._new.turns}
-            self._new.titles = {**batch.titles, **self._new.titles}
-            self._new.gone |= batch.gone - set(self._new.turns)
+        with self._changed:
+            self._take_back(batch)
             self._retry_at_s = time.monotonic() + self._every_s
             unwritten = self._unwritten()
-        kept = (
-            self._fallback.write(unwritten)
-            if unwritten
-            else "this chat goes into a file of its own"
-        )
+        if unwritten:
+            kept = self._fallback.write(unwritten)
+        else:
+            self._fallback.remove()  # what it holds was dropped
+            kept = "this chat goes into a file of its own"
         self._say(SaveState("UNSAVED", f"{error.message}; {kept}"))
+
+    def _take_back(self, batch: _Unwritten) -> None:
+        """Make what was not written new again; what came meanwhile is newer, a chat that was
+        dropped and a turn that was forgotten stay so."""
+        new, is_known = self._new, self._chats.__contains__
+        new.chats = {**{k: v for k, v in batch.chats.items() if is_known(k)}, **new.chats}
+        new.titles = {**{k: v for k, v in batch.titles.items() if is_known(k)}, **new.titles}
+        new.turns = {**{k: v for k, v in batch.turns.items() if k not in new.gone}, **new.turns}
+        new.gone |= batch.gone - set(new.turns)
 
     def _unwritten(self) -> list[SavedChat]:
         """What the database lacks, by chat."""

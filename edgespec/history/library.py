@@ -80,6 +80,7 @@ class Library:
     def _write(self, act: Callable[[HistoryStore], T]) -> T:
         store = HistoryStore.open(self.path, is_checked=False)
         try:
+            Fallback(self.path).recovered(store)  # what is listed can be changed, and deleted
             return act(store)
         finally:
             store.close()

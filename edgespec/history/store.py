@@ -4,16 +4,14 @@ Every call either is committed to the disk when it returns, or raises `HistoryEr
 nothing. Several processes may use the file at once.
 """
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
 from threading import RLock
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from edgespec.errors import HistoryError
 from edgespec.history.damage import (
@@ -23,18 +21,13 @@ from edgespec.history.damage import (
     set_aside,
 )
 from edgespec.history.records import ChatRecord, ChatSummary, Hit, SavedChat, TurnRecord
+from edgespec.history.rows import CHAT, TURN, record_of, row_of, upsert
 from edgespec.history.schema import MIGRATIONS, migrate, write_ahead
 from edgespec.history.search import contains, excerpt, indexed, query, signs
 from edgespec.text.turns import encodable
 
 BUSY_S = 2.0
 """So long another process may write before we say that the file is locked."""
-
-_CHAT = tuple(f.name for f in fields(ChatRecord))
-_TURN = tuple(f.name for f in fields(TurnRecord))
-_AS_JSON = ("settings", "stats")
-
-R = TypeVar("R", ChatRecord, TurnRecord)
 
 
 class HistoryStore:
@@ -63,17 +56,19 @@ class HistoryStore:
         `is_checked`: look at every page first, which takes a second for some 100 MB. A damaged
         file is set aside, with a notice. Raises: `HistoryError`.
         """
+        damaged = _identity(path)
         try:
             return cls._opened(path, busy_s, migrations, is_checked)
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise as_history_error(error, path) from error
         try:
-            notice = set_aside(path)
+            # Another process may have set it aside meanwhile: the new file is a good one.
+            notices = [set_aside(path)] if _identity(path) == damaged else []
             store = cls._opened(path, busy_s, migrations, is_checked)
         except (sqlite3.Error, OSError) as error:
             raise as_history_error(error, path) from error
-        store.notices.append(notice)
+        store.notices += notices
         return store
 
     @classmethod
@@ -170,11 +165,11 @@ class HistoryStore:
         """
         with self._writing() as run:
             for chat in chats:
-                run(_upsert("chat", _CHAT, kept=("title",)), _row(chat))
+                run(upsert("chat", CHAT, kept=("title",)), row_of(chat))
             for chat_id, title in titles.items():
                 run(_RENAME, (encodable(title), chat_id))
             for turn in turns:
-                self._put_turn(run, turn, _upsert("turn", _TURN))
+                self._put_turn(run, turn, upsert("turn", TURN))
             for turn_id in gone:
                 run("DELETE FROM turn WHERE id = ?", (turn_id,))
 
@@ -185,9 +180,9 @@ class HistoryStore:
         """
         n_taken = 0
         with self._writing() as run:
-            run(_upsert("chat", _CHAT) + _IF_NEWER.format(table="chat"), _row(saved.chat))
+            run(upsert("chat", CHAT) + _IF_NEWER.format(table="chat"), row_of(saved.chat))
             for turn in saved.turns:
-                sql = _upsert("turn", _TURN) + _IF_NEWER.format(table="turn")
+                sql = upsert("turn", TURN) + _IF_NEWER.format(table="turn")
                 n_taken += self._put_turn(run, turn, sql)
         return n_taken
 
@@ -207,7 +202,7 @@ class HistoryStore:
         return saved
 
     def _put_turn(self, run: "_Run", turn: TurnRecord, sql: str) -> bool:
-        if not run(sql, _row(turn)).rowcount:
+        if not run(sql, row_of(turn)).rowcount:
             return False
         (n,) = run("SELECT n FROM turn WHERE id = ?", (turn.id,)).fetchone()
         run("DELETE FROM words WHERE rowid = ?", (n,))
@@ -217,8 +212,8 @@ class HistoryStore:
 
     # Reading
 
-    def chats(self, words: str = "", limit: int = 1000) -> list[ChatSummary]:
-        """Chats with `words` in title, model or turns, the latest first."""
+    def chats(self, words: str = "", limit: int | None = None) -> list[ChatSummary]:
+        """Chats with `words` in title, model or turns, the latest first; None: all of them."""
         sql = (
             "SELECT c.id, c.title, c.target, count(t.n), c.created_s, c.updated_s FROM chat c "
             "LEFT JOIN turn t ON t.chat_id = c.id GROUP BY c.id ORDER BY c.updated_s DESC"
@@ -240,18 +235,23 @@ class HistoryStore:
         """A chat by its id, or by the beginning of it. Raises: `HistoryError`."""
         typed = chat_id.strip().lower()
         with self._reading():
-            sql = f"SELECT {', '.join(_CHAT)} FROM chat WHERE substr(id, 1, ?) = ? LIMIT 2"
-            rows = self._connection.execute(sql, (len(typed), typed)).fetchall()
-            if len(rows) != 1 or not typed:
-                many = f"several chats begin with '{typed}'" if rows and typed else ""
+            sql = f"SELECT {', '.join(CHAT)} FROM chat WHERE"
+            # A whole id first: those of chats from elsewhere may be written, or begin, in any way.
+            rows = self._connection.execute(f"{sql} id = ?", (encodable(chat_id),)).fetchall()
+            if typed and not rows:
+                begins = f"{sql} substr(id, 1, ?) = ? LIMIT 2"
+                values = (len(typed), encodable(typed))
+                rows = self._connection.execute(begins, values).fetchall()
+            if len(rows) != 1:
+                many = f"several chats begin with '{typed}'" if rows else ""
                 raise HistoryError(
                     many or f"there is no chat '{chat_id}'",
                     hint="edgespec history lists the chats with their ids",
                 )
-            chat = _record(ChatRecord, _CHAT, rows[0])
-            sql = f"SELECT {', '.join(_TURN)} FROM turn WHERE chat_id = ? ORDER BY n"
+            chat = record_of(ChatRecord, CHAT, rows[0])
+            sql = f"SELECT {', '.join(TURN)} FROM turn WHERE chat_id = ? ORDER BY n"
             turns = self._connection.execute(sql, (chat.id,)).fetchall()
-        return SavedChat(chat, tuple(_record(TurnRecord, _TURN, row) for row in turns))
+        return SavedChat(chat, tuple(record_of(TurnRecord, TURN, row) for row in turns))
 
     def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Turns with all of `words`, the latest first."""
@@ -344,41 +344,11 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _has_our_columns(connection: sqlite3.Connection) -> bool:
     """Whether a file, maybe of a newer version, has what is read here."""
     try:
-        for table, names in (("chat", _CHAT), ("turn", _TURN), ("words", ("prompt", "answer"))):
+        for table, names in (("chat", CHAT), ("turn", TURN), ("words", ("prompt", "answer"))):
             connection.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT 0")
     except sqlite3.Error:
         return False
     return True
-
-
-def _upsert(table: str, names: tuple[str, ...], kept: tuple[str, ...] = ()) -> str:
-    """Insert, or change all but what is `kept` of the row that is there."""
-    marks = ", ".join("?" for _ in names)
-    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in ("id", *kept))
-    return (
-        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks}) "
-        f"ON CONFLICT (id) DO UPDATE SET {changes}"
-    )
-
-
-def _row(record: ChatRecord | TurnRecord) -> tuple[Any, ...]:
-    values = ((f.name, getattr(record, f.name)) for f in fields(record))
-    return tuple(
-        json.dumps(value, ensure_ascii=False)
-        if name in _AS_JSON
-        else encodable(value)
-        if isinstance(value, str)
-        else value
-        for name, value in values
-    )
-
-
-def _record(kind: type[R], names: tuple[str, ...], row: tuple[Any, ...]) -> R:
-    values = dict(zip(names, row, strict=True))
-    for name in _AS_JSON:
-        if name in values:
-            values[name] = json.loads(values[name])
-    return kind(**values)
 
 
 def _hit(

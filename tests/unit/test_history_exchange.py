@@ -101,3 +101,43 @@ def test_write_new_never_writes_over_a_file(tmp_path: Path) -> None:
         write_new(tmp_path / "none" / "a.md", "two")
 
     assert (tmp_path / "a.md").read_text() == "one"
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "Infinity", "1e999", "1e18", "-1", "true", "9" * 400])
+@pytest.mark.parametrize("field", ["created_s", "updated_s"])
+def test_time_that_no_clock_shows_is_told(field: str, seconds: str) -> None:
+    chat, given = f'"id": "a", "{field}": {seconds}, "turns": []', '"format": "edgespec-chats"'
+
+    with pytest.raises(HistoryError, match=f'"{field}" is no time in seconds since 1970'):
+        from_json(f'{{{given}, "version": 1, "chats": [{{{chat}}}]}}')
+
+
+def test_file_that_is_nested_too_deeply_is_told() -> None:
+    given = json.loads(as_json([saved(turn("t1"))]))
+    given["chats"][0]["settings"] = json.loads('{"a": ' + "[" * 200 + "]" * 200 + "}")
+
+    with pytest.raises(HistoryError, match='"settings" is nested too deeply'):
+        from_json(json.dumps(given))
+    with pytest.raises(HistoryError, match="it is nested too deeply"):
+        from_json("[" * 100_000)
+
+
+def test_record_with_an_empty_id_is_told() -> None:
+    given = as_json([saved(turn(""))])
+
+    with pytest.raises(HistoryError, match="the id of turn 1 of chat 1 is empty"):
+        from_json(given)
+
+
+def test_write_new_leaves_no_half_file(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "chat.json"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        with pytest.raises(HistoryError, match="cannot be written"):
+            write_new(path, "x" * (2 << 20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert list(tmp_path.iterdir()) == []

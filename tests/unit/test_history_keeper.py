@@ -328,3 +328,52 @@ def test_text_left_in_the_temporary_folder_goes_to_its_own_history_only(
 
     assert Library(other).chats() == []
     assert len(Library(mine).chats()) == 1
+
+
+def test_dropped_chat_leaves_nothing_in_the_fallback(path: Path) -> None:
+    with keeping(path) as (keeper, heard):
+        with locked(path):
+            keeper.keep(chat(), turn("t1", "Hi", "an answer"))
+            keeper.flush(PATIENCE_S)
+            heard.until("UNSAVED")
+            keeper.drop("chat2345")
+        heard.until("SAVED")
+
+        assert list((path.parent / "kept").iterdir()) == []
+    assert Library(path).chats() == []
+
+
+def test_what_was_dropped_or_forgotten_during_a_write_that_failed_stays_so(path: Path) -> None:
+    class Disturbed:
+        n_tries = 0
+
+        def __call__(self, path: Path) -> HistoryStore:
+            self.n_tries += 1
+            if self.n_tries == 1:
+                keeper.keep(chat("chat6789"), turn("t3", chat_id="chat6789"))
+                keeper.drop("chat2345")
+                keeper.forget("t2")
+            if self.n_tries < 3:
+                raise HistoryError("not now")
+            return HistoryStore.open(path)
+
+    is_set = threading.Event()
+
+    def open_store(path: Path) -> HistoryStore:
+        assert is_set.wait(PATIENCE_S)
+        return disturbed(path)
+
+    disturbed = Disturbed()
+    keeper = Keeper(path, fallbacks=[path.parent / "kept"], every_s=0.02, open_store=open_store)
+    heard = Heard()
+    keeper.listen(heard)
+    keeper.keep(chat(title="secret"), turn("t1"))
+    keeper.keep(chat("chat6789"), turn("t2", chat_id="chat6789"))
+    is_set.set()
+    heard.until("UNSAVED")
+    heard.until("SAVED")
+    keeper.close(PATIENCE_S)
+
+    (found,) = Library(path).chats()
+    assert found.id == "chat6789"
+    assert [t.id for t in Library(path).load("chat6789").turns] == ["t3"]

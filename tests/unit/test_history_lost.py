@@ -117,3 +117,18 @@ def test_child_that_was_written_before_its_parent_stays_on_its_branch() -> None:
     conversation = conversation_of(SavedChat(chat(head_id="t3"), records))
 
     assert [turn.id for turn in conversation.tree.path] == ["t1", "t2", "t3"]
+
+
+def test_what_is_unsaved_can_be_deleted_for_good(path: Path) -> None:
+    refuse = partial(HistoryStore.open, migrations=())
+    HistoryStore.open(path).close()
+    keeper = Keeper(path, open_store=refuse)
+    kept(keeper, "t1")
+    keeper.close(PATIENCE_S)
+
+    deleted = Library(path).delete("chat2345")
+
+    assert [turn.id for turn in deleted.turns] == ["t1"]
+    assert Library(path).chats() == []
+    Keeper(path).close(PATIENCE_S)
+    assert Library(path).chats() == []

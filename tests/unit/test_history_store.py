@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgespec.errors import HistoryError
+from edgespec.history.damage import set_aside
 from edgespec.history.records import ChatSummary, SavedChat
 from edgespec.history.schema import MIGRATIONS
 from edgespec.history.store import HistoryStore
@@ -366,3 +367,55 @@ def test_damaged_file_is_set_aside_with_a_notice(damage: bytes | None, path: Pat
 def test_there_is_nothing_to_read_at_first(path: Path) -> None:
     with pytest.raises(HistoryError, match="there are no saved chats yet"):
         HistoryStore.open_to_read(path)
+
+
+@pytest.mark.parametrize("chat_id", ["UPPER", " spaced ", "a\0b", "chat"])
+def test_whole_id_means_its_chat_however_it_is_written(chat_id: str, path: Path) -> None:
+    store = opened(path)
+    store.save([chat(), chat(chat_id, "From elsewhere")])
+
+    assert store.chat(chat_id).chat.title == "From elsewhere"
+    store.delete(chat_id)
+    assert [found.id for found in store.chats()] == ["chat2345"]
+    store.close()
+
+
+def test_chats_are_all_listed(path: Path) -> None:
+    store = opened(path)
+    store.save([chat(f"chat{i:04}") for i in range(1001)])
+
+    assert len(store.chats()) == 1001
+    store.close()
+
+
+def test_settings_that_are_no_json_leave_the_texts_readable(path: Path) -> None:
+    store = opened(path)
+    store.save([chat(settings={"seed": 1})], [turn("t1", "Hi", settings={"seed": 1})])
+    store._connection.execute("UPDATE turn SET settings = '{\"seed', stats = '[1]'")
+    store._connection.execute("UPDATE chat SET settings = ''")
+
+    found = store.chat("chat2345")
+
+    assert (found.chat.settings, found.turns[0].settings, found.turns[0].stats) == ({}, {}, {})
+    assert found.turns[0].prompt == "Hi"
+    store.close()
+
+
+def test_lone_surrogates_in_settings_are_kept_as_replacement_characters(path: Path) -> None:
+    store = opened(path)
+
+    store.save([chat(settings={"stop": ["\ud800"]})])
+
+    assert store.chat("chat2345").chat.settings == {"stop": ["\ufffd"]}
+    store.close()
+
+
+def test_two_damaged_files_of_one_second_are_both_kept(path: Path) -> None:
+    contents = [b"first" * 1000, b"second" * 1000]
+
+    for content in contents:
+        path.write_bytes(content)
+        set_aside(path)
+
+    kept = [away.read_bytes() for away in path.parent.glob("history-damaged-*.db")]
+    assert sorted(kept) == contents
