@@ -110,11 +110,11 @@ class HubRanges:
 
 def open_far(source: HubSource) -> HubRanges:
     """Ask the hub for the file's size; nothing of it travels. Raises: `DownloadError`."""
-    prepare()
-    from huggingface_hub import get_hf_file_metadata, hf_hub_url
-
-    url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=endpoint())
     try:
+        prepare()
+        from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+        url = hf_hub_url(source.repo, source.file, revision=source.revision, endpoint=endpoint())
         found: Any = get_hf_file_metadata(url, timeout=_ANSWER_S)
     except refusals() as error:
         raise _unreachable(source, error) from error

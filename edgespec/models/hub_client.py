@@ -5,6 +5,7 @@ Asks nothing itself, and does not know what is fetched or listed with it.
 
 import os
 import re
+from urllib.parse import urlsplit
 
 HUB = "https://huggingface.co"
 _NUMBER = re.compile(r"^\[Errno -?\d+\] ")
@@ -26,7 +27,15 @@ def page_of(repo: str) -> str:
 
 
 def prepare() -> None:
-    """To be called before the client is imported, which reads its settings then."""
+    """To be called before the client is imported, which reads its settings then.
+
+    Raises: `ValueError` for an endpoint that the client could not even be imported with.
+    """
+    base = endpoint() or HUB
+    try:
+        urlsplit(base).port  # noqa: B018 - it is the reading that fails
+    except ValueError as error:
+        raise ValueError(f"HF_ENDPOINT is {base!r}, which is no address: {error}") from error
     # Its warning about copies instead of links would go to a screen that is not its own.
     os.environ.setdefault("HF_HUB_DISABLE_SYMLINKS_WARNING", "1")
 
@@ -41,10 +50,12 @@ def connection_errors() -> tuple[type[Exception], ...]:
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """The same, and what the client refuses before it asks."""
-    from huggingface_hub.errors import HFValidationError
+    """The same, and what the client refuses before it asks: a name, or an environment.
 
-    return (*connection_errors(), HFValidationError)
+    That is an `ImportError` for a SOCKS proxy without the package for it, and a `ValueError` for a
+    proxy, a host or a token of letters that cannot be sent.
+    """
+    return (*connection_errors(), ImportError, ValueError)
 
 
 def gist(error: Exception) -> str:
@@ -55,6 +66,8 @@ def gist(error: Exception) -> str:
         return "nothing came in time"
     if name in ("RemoteProtocolError", "ReadError"):
         return "the connection broke off"
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object[error.start]!r} cannot be sent: look at HF_TOKEN and HF_ENDPOINT"
     lines = str(error).strip().splitlines() or [name]
     return _NUMBER.sub("", lines[0]).rstrip(".")
 

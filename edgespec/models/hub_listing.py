@@ -129,8 +129,6 @@ def ask_nobody(name: HubName) -> HubRepo:
 
 def ask_hub(name: HubName) -> HubRepo:
     """Ask the hub for the repository's files."""
-    prepare()
-    from huggingface_hub import HfApi
     from huggingface_hub.errors import (
         GatedRepoError,
         RepositoryNotFoundError,
@@ -139,6 +137,9 @@ def ask_hub(name: HubName) -> HubRepo:
 
     page = page_of(name.repo)
     try:
+        prepare()
+        from huggingface_hub import HfApi
+
         info = HfApi(endpoint=endpoint(), library_name="edgespec").model_info(
             name.repo, revision=name.revision, files_metadata=True, timeout=_ANSWER_S
         )

@@ -68,9 +68,11 @@ def pause(asked_s: float | None, failures: int, why: str, patience: Patience, me
 
 
 def _asked(source: HubSource, patience: Patience, meter: Meter) -> Offer:
-    prepare()
-    from huggingface_hub import get_hf_file_metadata, hf_hub_url
-
+    try:
+        prepare()
+        from huggingface_hub import get_hf_file_metadata, hf_hub_url
+    except ValueError as error:
+        raise Lost(error) from error
     base = endpoint()
 
     def answer() -> Iterator[Offer]:

@@ -9,8 +9,9 @@ import pytest
 from edgespec import store
 from edgespec.errors import DownloadError, ModelNotFound
 from edgespec.models.catalogue import Catalogue
+from edgespec.models.far_file import open_far
 from edgespec.models.names import resolve
-from edgespec.models.spec import ModelSpec
+from edgespec.models.spec import HubSource, ModelSpec
 from tests.hub import COMMIT, LocalHub, serving
 
 FILES = {name: name.encode() * 1000 for name in ("m-Q4_K_M.gguf", "m-Q8_0.gguf", "mmproj-m.gguf")}
@@ -67,3 +68,17 @@ def test_gated_repository_names_the_page_to_accept(hub: LocalHub) -> None:
         asked("owner/m-GGUF")
 
     assert f"accept the terms on {hub.url}/owner/m-GGUF" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("HF_ENDPOINT", "http://127.0.0.1:port"), ("HF_TOKEN", "t\u00f6ken")]
+)
+def test_environment_that_cannot_be_used_is_said(
+    name: str, value: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(DownloadError, match=f"could not be asked for owner/m-GGUF: .*{name}"):
+        asked("owner/m-GGUF")
+    with pytest.raises(DownloadError, match=f"could not be read from owner/m-GGUF .*{name}"):
+        open_far(HubSource("owner/m-GGUF", "m-Q4_K_M.gguf"))

