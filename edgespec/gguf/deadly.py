@@ -81,7 +81,8 @@ class _Facts:
         key = self.key(name)
         array = self.part.arrays.get(key)
         if array is not None and not array.is_text and array.count:
-            return max(int(n) for n in self.part.numbers(key) if math.isfinite(n))
+            finite = (int(n) for n in self.part.numbers(key) if math.isfinite(n))
+            return max(finite, default=default)
         value = self.part.values.get(key, default)
         return value if isinstance(value, int) else default
 

@@ -27,7 +27,9 @@ class TokenList:
     def kind(self) -> str:
         """The tokenizer's family: "llama" (SentencePiece), "gpt2" (byte-pair), ..."""
         kind = self.part.values.get("tokenizer.ggml.model", "none")
-        return kind if isinstance(kind, str) and _TOKENS in self.part.arrays else "none"
+        tokens = self.part.arrays.get(_TOKENS)
+        is_told = isinstance(kind, str) and tokens is not None and tokens.is_text
+        return str(kind) if is_told else "none"
 
     @property
     def pre(self) -> str:

@@ -49,6 +49,10 @@ def f32(name: str, value: float) -> Key:
     return Key(name.encode(), 6, struct.pack("<f", value))
 
 
+def f32s(name: str, *values: float) -> Key:
+    return Key(name.encode(), 9, struct.pack(f"<IQ{len(values)}f", 6, len(values), *values))
+
+
 def flags(name: str, *values: bool) -> Key:
     items = struct.pack(f"<IQ{len(values)}?", 7, len(values), *values)
     return Key(name.encode(), 9, items)
@@ -68,6 +72,8 @@ KEYS: dict[str, tuple[str, Sequence[Key], str]] = {
     "no expert used": ("qwen3moe", [u32("qwen3moe.expert_used_count", 0)], "uses 0 of 4 experts"),
     "too many experts": (
         "qwen3moe", [u32("qwen3moe.expert_count", 2000)], "at most 1024 are possible"),
+    "experts that are no number": (
+        "qwen3moe", [f32s("qwen3moe.expert_count", float("nan"))], "of 0 experts for a token"),
     "as many groups as experts": (
         "qwen3moe", [u32("qwen3moe.expert_group_count", 4)], "4 experts into 4 groups"),
     "groups that do not divide": (

@@ -10,6 +10,7 @@ from edgespec.gguf.header import read_header
 from tests.rawgguf import (
     KEYS,
     STRING,
+    U32,
     RawGguf,
     array_key,
     flag_key,
@@ -90,6 +91,15 @@ def refusal_of(path: Path, *keys: bytes, kind: str = "gpt2") -> str:
 
 def test_check_refuses_a_file_without_a_vocabulary(tmp_path: Path) -> None:
     header = read_header(RawGguf().write(tmp_path / "m.gguf"))
+
+    with pytest.raises(ModelFileError, match="has no vocabulary"):
+        header.tokens.check()
+
+
+def test_check_refuses_a_vocabulary_of_numbers(tmp_path: Path) -> None:
+    keys = (*KEYS, text_key("tokenizer.ggml.model", "gpt2"),
+            array_key("tokenizer.ggml.tokens", U32, 2, bytes(8)))  # fmt: skip
+    header = read_header(RawGguf(keys=keys).write(tmp_path / "m.gguf"))
 
     with pytest.raises(ModelFileError, match="has no vocabulary"):
         header.tokens.check()
