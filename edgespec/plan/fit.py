@@ -9,7 +9,15 @@ from typing import Final
 
 from edgespec.hardware.types import Device, HardwareReport
 from edgespec.plan.choice import Choice, can_quantise
-from edgespec.plan.lines import CPU, free_of, margin_bytes, model_lines, overhead_lines, shares
+from edgespec.plan.lines import (
+    CPU,
+    free_of,
+    is_remote,
+    margin_bytes,
+    model_lines,
+    overhead_lines,
+    shares,
+)
 from edgespec.plan.share import even_shares, layer_counts
 from edgespec.plan.types import KvType, Line, ModelSizes, Placement, PlanRequest, Room
 
@@ -47,19 +55,24 @@ class Fit:
     @property
     def shortage_bytes(self) -> int:
         """Bytes that are missing, over all places; 0: it fits."""
-        known = (room for room in self.rooms if room.free_bytes is not None)
-        return sum(max(0, r.needed_bytes - (r.free_bytes or 0)) for r in known)
+        return sum(room.lacks_bytes for room in self.rooms)
+
+    @property
+    def is_host_short(self) -> bool:
+        """Whether bytes are missing in the machine's own memory."""
+        return any(room.where == CPU and room.lacks_bytes for room in self.rooms)
 
 
 def usable(request: PlanRequest) -> tuple[Device, ...]:
-    """The GPUs that layers may go to, the roomiest first, or as they were asked for."""
+    """The GPUs that layers may go to, as they were asked for; else the roomiest first, and those of
+    other machines last."""
     asked = request.asked.devices
     gpus = request.hardware.gpus
     if asked is not None:
         return tuple(gpu for name in asked for gpu in gpus if gpu.name == name)
     own = [gpu for gpu in gpus if free_of(gpu) >= LEAST_DEVICE_BYTES]
     kept = [gpu for gpu in own if gpu.kind == "GPU"] or own
-    return tuple(sorted(kept, key=lambda gpu: -free_of(gpu)))
+    return tuple(sorted(kept, key=lambda gpu: (is_remote(gpu.name), -free_of(gpu))))
 
 
 def fit(request: PlanRequest, choice: Choice) -> Fit:

@@ -3,6 +3,7 @@
 Pure; milliseconds. What was asked for is met or refused with the numbers, never downgraded.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -69,13 +70,16 @@ def _search(request: PlanRequest) -> tuple[Fit | None, Fit]:
         found = fit(request, choice)
         if found.shortage_bytes == 0:
             return found, first
-    for found in _short(request, choice):
+    for found in _short(request, choice, LEAST_CTX_GPU if choice.n_gpu_layers else LEAST_CTX):
         if found.shortage_bytes == 0:
             return found, first
     if has_gpu and _may_leave_gpu(request) and request.asked.devices is None:
         alone = replace(request, asked=replace(request.asked, n_gpu_layers=0))
-        return _search(alone)[0], first
-    return None, first
+        if (found_alone := _search(alone)[0]) is not None:
+            return found_alone, first
+    # Neither alone holds it, or the layers may not leave: rather a short context than none.
+    shorter = _short(request, choice, LEAST_CTX) if choice.n_gpu_layers else ()
+    return next((found for found in shorter if found.shortage_bytes == 0), None), first
 
 
 def _roomy(request: PlanRequest, found: Fit) -> Fit:
@@ -110,23 +114,31 @@ def _least(request: PlanRequest) -> Fit:
     return fit(alone, with_context(choice, min(LEAST_CTX, choice.n_ctx)))
 
 
-def _short(request: PlanRequest, choice: Choice) -> Iterator[Fit]:
-    """Less context, then fewer layers on the GPU: the most of each that fits."""
-    least = LEAST_CTX_GPU if choice.n_gpu_layers else LEAST_CTX
+def _short(request: PlanRequest, choice: Choice, least: int) -> Iterator[Fit]:
+    """Less context, down to `least`, then fewer layers on the GPU: the most of each that fits."""
     wished = choice.n_ctx
     if request.asked.n_ctx is None and choice.n_ctx > least:
         choice = with_context(choice, max(least, _most_context(request, choice, least, wished)))
         yield fit(request, choice)
-    if _may_leave_gpu(request) and choice.n_gpu_layers:
-        n = _most(
-            1,
-            choice.n_gpu_layers - 1,
-            lambda n: fit(request, replace(choice, n_gpu_layers=n)).shortage_bytes == 0,
-        )
-        if n:  # a layer is large: beside what is left of it, some context may fit again
-            choice = replace(choice, n_gpu_layers=n)
-            n_ctx = _most_context(request, choice, choice.n_ctx, wished)
-            yield fit(request, with_context(choice, max(choice.n_ctx, n_ctx)))
+    n = _most_layers(request, choice) if _may_leave_gpu(request) and choice.n_gpu_layers else 0
+    if n:  # a layer is large: beside what is left of it, some context may fit again
+        choice = replace(choice, n_gpu_layers=n)
+        n_ctx = _most_context(request, choice, choice.n_ctx, wished)
+        yield fit(request, with_context(choice, max(choice.n_ctx, n_ctx)))
+
+
+def _most_layers(request: PlanRequest, choice: Choice) -> int:
+    """The most layers on the GPU, less than all, with which a choice fits; 0: none.
+
+    Where the machine's own memory is short too, some have to leave that first.
+    """
+
+    def with_layers(n: int) -> Fit:
+        return fit(request, replace(choice, n_gpu_layers=n))
+
+    most = choice.n_gpu_layers - 1
+    least = bisect_left(range(1, most), True, key=lambda n: not with_layers(n).is_host_short) + 1
+    return _most(least, most, lambda n: with_layers(n).shortage_bytes == 0)
 
 
 def _most_context(request: PlanRequest, choice: Choice, least: int, most: int) -> int:
@@ -168,7 +180,8 @@ def _lower(request: PlanRequest, choice: Choice) -> Iterator[Choice]:
             yield replace(choice, n_gpu_layers=n)
         if request.asked.devices is None:
             alone = wish(request, has_gpu=False)
-            yield from (alone, *smaller(request, alone))
+            yield alone
+            yield from _lower(request, alone)
 
 
 def _choice_of(request: PlanRequest, plan: Plan) -> Choice:

@@ -107,15 +107,15 @@ def refusal(
 
     `search`: what fits with the longest context; `is_met`: whether a plan would be made.
     """
-    short = [room for room in tried.rooms if _lacks(room)]
+    short = [room for room in tried.rooms if room.lacks_bytes]
     room = short[0] if short else tried.rooms[0]
     what = request.target.id
     if tried.choice.draft is not None:
         what += f" with {tried.choice.draft.id}"
+    needed, free = _apart(room.needed_bytes, room.free_bytes or 0)
     message = (
         f"{what} and a context of {tried.choice.n_ctx:,} tokens need "
-        f"{gibibytes(room.needed_bytes)} {_where(room)} ({_parts(tried, room)}), "
-        f"but {gibibytes(room.free_bytes or 0)} are free"
+        f"{needed} {_where(room)} ({_parts(tried, room)}), but {free} are free"
     )
     hint = _nearest(request, search, is_met)
     if not hint:
@@ -128,12 +128,16 @@ def refusal(
     return DoesNotFit(message, hint=hint)
 
 
-def _lacks(room: Room) -> bool:
-    return room.free_bytes is not None and room.needed_bytes > room.free_bytes
-
-
 def _where(room: Room) -> str:
     return "of memory" if room.where == CPU else f"on {room.where}"
+
+
+def _apart(needed_bytes: int, free_bytes: int) -> tuple[str, str]:
+    """Two sizes, of which the first is larger, so that it can be seen."""
+    needed, free = gibibytes(needed_bytes), gibibytes(free_bytes)
+    if needed == free:
+        return f"{-(-needed_bytes >> 20):,} MiB", f"{free_bytes >> 20:,} MiB"
+    return needed, free
 
 
 def _parts(tried: Fit, room: Room) -> str:
@@ -173,7 +177,11 @@ def _relaxed(
     if asked.split_mode is not None:
         yield replace(asked, split_mode=None), lambda found: "without --split-mode it fits"
     if asked.draft == "required":
-        yield replace(asked, draft="off"), lambda found: "--draft off fits"
+        without = " without --draft-device" if asked.draft_devices else ""
+        yield (
+            replace(asked, draft="off", draft_devices=None),
+            lambda found: f"--draft off{without} fits",
+        )
     if asked.kv_type is not None:
         yield (
             replace(asked, kv_type=None),

@@ -160,6 +160,11 @@ class Room:
     free_bytes: int | None
     """None: the backend does not say."""
 
+    @property
+    def lacks_bytes(self) -> int:
+        """What is missing; 0 where the backend does not say."""
+        return 0 if self.free_bytes is None else max(0, self.needed_bytes - self.free_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Rung:

@@ -148,6 +148,59 @@ def test_card_with_room_gets_a_longer_context_and_the_cpu_does_not() -> None:
     assert (worker.target.n_ctx, cpu.target.n_ctx) == (8192, 8192)
 
 
+def test_layers_that_the_machine_has_no_room_for_lie_on_the_card() -> None:
+    card, own_gib = gpu("CUDA0", 2500), 3.2
+    with pytest.raises(DoesNotFit):
+        make_plan(request(card, ram_gib=own_gib, asked=Asked(n_gpu_layers=1)))
+
+    plan = make_plan(request(card, ram_gib=own_gib))
+
+    assert 1 < plan.target.n_gpu_layers < 33
+    assert all(room.lacks_bytes == 0 for room in plan.rooms)
+
+
+def test_context_gives_way_before_layers_that_were_asked_for_are_refused() -> None:
+    card = gpu("CUDA0", 4400)
+
+    plan = make_plan(request(card, asked=Asked(n_gpu_layers=33)))
+
+    assert plan.target.n_gpu_layers == 33
+    assert 512 <= plan.target.n_ctx < 4096
+    assert "n_ctx" in kinds(plan)
+
+
+def test_next_rungs_shorten_the_context_on_the_cpu_too() -> None:
+    wished = request(gpu("CUDA0", 24 * 1024), drafts=(), ram_gib=4.6)
+    plan: Plan | None = make_plan(wished)
+    seen = []
+    while plan is not None:
+        seen.append(plan.target)
+        plan = next_rung(wished, plan)
+
+    assert seen[-1].devices == ()
+    assert seen[-1].n_ctx == 512
+
+
+def test_refusal_tells_sizes_that_differ() -> None:
+    with pytest.raises(DoesNotFit) as refusal:
+        make_plan(request(ram_gib=4600 / 1024, drafts=(), asked=Asked(n_ctx=512)))
+
+    assert "need 4,632 MiB of memory" in refusal.value.message
+    assert refusal.value.message.endswith("but 4,600 MiB are free")
+
+
+def test_hint_to_leave_the_draft_out_leaves_its_device_out() -> None:
+    asked = Asked(
+        n_ctx=512, draft="required", draft_devices=("CUDA0",), devices=("CUDA1",), n_gpu_layers=33
+    )
+    cards = gpu("CUDA0", 300), gpu("CUDA1", 4400)
+
+    with pytest.raises(DoesNotFit) as refusal:
+        make_plan(request(*cards, asked=asked))
+
+    assert refusal.value.hint == "--draft off without --draft-device fits"
+
+
 def test_named_draft_is_not_left_out() -> None:
     plan = make_plan(request(gpu("CUDA0", 4096), asked=Asked(draft="required")))
 

@@ -25,7 +25,7 @@ from tests.unit.plan_world import GIB, MIB, gpu, kinds, machine, model, request
     ],
 )
 def test_plan_names_the_wish_about_devices_that_stands_in_the_way(asked: Asked, hint: str) -> None:
-    cards = gpu("CUDA0", 4300), gpu("CUDA1", 700)
+    cards = gpu("CUDA0", 4000), gpu("CUDA1", 700)
 
     with pytest.raises(DoesNotFit) as refusal:
         make_plan(request(*cards, asked=asked))
@@ -87,6 +87,16 @@ def test_integrated_gpu_waits_where_there_is_another() -> None:
 
     assert beside.target.devices == ("CUDA0",)
     assert alone.target.devices == ("Vulkan1",)
+
+
+def test_worker_with_more_memory_leaves_a_model_on_the_card_that_holds_it() -> None:
+    card, worker = gpu("CUDA0", 12 * 1024), gpu("RPC0[10.0.0.2:50052]", 24 * 1024)
+
+    plan = make_plan(request(card, worker))
+
+    assert plan.target.devices == ("CUDA0",)
+    assert plan.draft is not None
+    assert plan.draft.devices == ("CUDA0",)
 
 
 def test_unified_memory_is_not_counted_twice() -> None:
