@@ -83,14 +83,28 @@ def _search(request: PlanRequest) -> tuple[Fit | None, Fit]:
 
 
 def _roomy(request: PlanRequest, found: Fit) -> Fit:
-    """The same with more context than the wish, where nobody else wants the memory: on a card."""
+    """The same with more context than the wish, where nobody else wants the memory: on a card, and
+    on no other device than without."""
     own = {g.name for g in request.hardware.gpus if not (g.is_unified or is_remote(g.name))}
     is_on_own = found.target.devices and own.issuperset(found.target.devices)
     if request.asked.n_ctx is not None or not is_on_own:
         return found
 
-    n_ctx = min(ROOMY_CTX, _longest(request, found.choice))
-    return fit(request, with_context(found.choice, n_ctx))
+    def with_tokens(n: int) -> Fit:
+        return fit(request, with_context(found.choice, n * _GRAIN))
+
+    def is_good(n: int) -> bool:
+        other = with_tokens(n)
+        return other.shortage_bytes == 0 and _places(other) == _places(found)
+
+    most = min(ROOMY_CTX, request.target.n_ctx_train or _MOST_CTX) // _GRAIN
+    n = _most(found.choice.n_ctx // _GRAIN + 1, most, is_good)
+    return with_tokens(n) if n else found
+
+
+def _places(found: Fit) -> tuple[tuple[str, ...], ...]:
+    """The devices of the target and of the draft."""
+    return found.target.devices, found.draft.devices if found.draft else ()
 
 
 def _roomiest(request: PlanRequest) -> Fit | None:

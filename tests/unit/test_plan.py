@@ -201,6 +201,16 @@ def test_hint_to_leave_the_draft_out_leaves_its_device_out() -> None:
     assert refusal.value.hint == "--draft off without --draft-device fits"
 
 
+@pytest.mark.parametrize("other", ["CUDA1", "RPC0[10.0.0.2:50052]"])
+def test_context_that_nobody_asked_for_takes_no_second_device(other: str) -> None:
+    card = gpu("CUDA0", 7700)
+
+    alone, beside = make_plan(request(card)), make_plan(request(card, gpu(other, 6000)))
+
+    assert beside.target.devices == alone.target.devices == ("CUDA0",)
+    assert beside.target.n_ctx == alone.target.n_ctx > 8192
+
+
 def test_named_draft_is_not_left_out() -> None:
     plan = make_plan(request(gpu("CUDA0", 4096), asked=Asked(draft="required")))
 
