@@ -25,28 +25,30 @@ def groups(read: Read, controller: str) -> Iterator[tuple[PurePosixPath, bool]]:
     """The folders of this process's group and of those above it, and whether each is version 2.
 
     Both versions are read, because both can be mounted at once. In a container the path in
-    /proc/self/cgroup may be the host's, so that the mount's root is taken off its front.
+    /proc/self/cgroup may be the host's, so that the mount's root is taken off its front. Lines that
+    are none of Linux's own (emulations write their files as they like) count for nothing.
     """
     paths = dict(_own_groups(read("/proc/self/cgroup") or ""))
     for line in (read("/proc/self/mountinfo") or "").splitlines():
-        fields, _, rest = line.partition(" - ")
-        kind, *options = rest.split()
-        if kind not in ("cgroup", "cgroup2"):
+        before, _, after = line.partition(" - ")
+        where, what = before.split(), after.split()
+        if len(where) < 5 or len(what) < 2 or what[0] not in ("cgroup", "cgroup2"):
             continue
-        name = "" if kind == "cgroup2" else controller
-        if name not in paths or (name and name not in options[-1].split(",")):
+        is_version_2 = what[0] == "cgroup2"
+        name = "" if is_version_2 else controller
+        if name not in paths or (name and name not in what[-1].split(",")):
             continue
-        root, mount_point = fields.split()[3:5]
-        for folder in _folders(PurePosixPath(mount_point), root, paths[name]):
-            yield folder, kind == "cgroup2"
+        for folder in _folders(PurePosixPath(where[4]), where[3], paths[name]):
+            yield folder, is_version_2
 
 
 def _own_groups(text: str) -> Iterable[tuple[str, str]]:
     """(controller, path) pairs of /proc/self/cgroup; version 2 has the empty controller."""
     for line in text.splitlines():
-        _, controllers, path = line.split(":", 2)
-        for controller in controllers.split(","):
-            yield controller, path
+        _, colon, rest = line.partition(":")
+        controllers, second_colon, path = rest.partition(":")
+        if colon and second_colon:
+            yield from ((controller, path) for controller in controllers.split(","))
 
 
 def _folders(mount_point: PurePosixPath, root: str, path: str) -> Iterable[PurePosixPath]:

@@ -60,6 +60,21 @@ def test_quota_is_the_smallest_of_nested_version_2_groups() -> None:
     assert quota == 2.5
 
 
+@pytest.mark.parametrize(
+    "odd", ["", "odd", "1:cpu", "30 23 0:26 /", "x - ", " - cgroup2 cgroup rw"]
+)
+def test_quota_is_read_beside_lines_that_are_none_of_linuxs(odd: str) -> None:
+    texts = {
+        "/proc/self/cgroup": f"{odd}\n0::/\n",
+        "/proc/self/mountinfo": f"{odd}\n30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+        "/sys/fs/cgroup/cpu.max": "150000 100000",
+    }
+
+    quota = cpu_quota(reader(texts))
+
+    assert quota == 1.5
+
+
 def test_quota_reads_version_1_and_its_groups_above() -> None:
     texts = {
         "/proc/self/cgroup": "5:cpuset:/\n4:cpu,cpuacct:/jobs/7\n",
