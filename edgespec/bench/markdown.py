@@ -73,14 +73,19 @@ def _section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -
     yield ""
 
 
-def readme_table(result: Result, temperature: float = 0.0) -> Iterator[str]:
-    """Arms as rows, prompts as columns, losing cells too; ratios to edgespec's plain decoding."""
+def readme_table(result: Result) -> Iterator[str]:
+    """Arms as rows, prompts as columns, losing cells too; ratios to edgespec's plain decoding.
+
+    At the lowest temperature that was reached.
+    """
+    temperature = min(score.temperature for score in result.scores)
     scored = [score for score in result.scores if score.temperature == temperature]
     cells = {(score.prompt, score.arm): score for score in scored}
     labels = _labels(scored)
     totals = [t for t in result.totals if t.temperature == temperature]
     yield f"`{result.command}`, {result.hardware['cpu']}, {result.model['backend']}. Plain decoding"
-    yield "in tokens per second, all else times edgespec's plain decoding in the same run:"
+    at = f", at temperature {temperature:g}" if temperature else ""
+    yield f"in tokens per second, all else times edgespec's plain decoding in the same run{at}:"
     yield ""
     rows = []
     for total in totals:

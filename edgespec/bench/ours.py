@@ -43,6 +43,8 @@ def parted(arm: str) -> tuple[str, int | None]:
     drafter, colon, said = arm.partition(":")
     if not colon:
         return drafter, None
+    if drafter == PLAIN:
+        raise UsageError(f"plain decoding drafts nothing, so {arm!r} has no meaning", hint=PLAIN)
     if not said.isdecimal() or int(said) < 1:
         raise UsageError(f"{arm!r} has no draft length", hint=f"for example {drafter}:7")
     return drafter, int(said)

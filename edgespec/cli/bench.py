@@ -11,6 +11,8 @@ import click
 from edgespec.cli.bench_modes import check_modes
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
+from edgespec.cli.numbers import Real, Whole
+from edgespec.cli.outputs import check_file, check_folder, kept
 from edgespec.cli.placing import PLACING_NAMES, loading_of, placing_flags
 from edgespec.errors import UsageError
 
@@ -27,9 +29,12 @@ _QUICK_TOKENS = 32
 _QUICK_SUITE = "short"
 _QUICK_MINUTES = 1.5
 _MINUTES = 15.0
+_MOST_ROUNDS = 1000
+"""All turns are drawn before the first one."""
 _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
 _OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 _IN = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_STDOUT = Path("-")
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _LANGUAGES = ("en", "es", "zh")
 
@@ -77,15 +82,15 @@ class _Flags:
 @click.option("--prompts", "prompt_files", type=_IN, multiple=True, metavar="FILE",
               help="Your own prompts instead: text, .jsonl, .toml (repeatable).")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Under three minutes: short prompts and answers.")
-@click.option("-n", "--max-tokens", type=click.IntRange(min=1), metavar="N",
+@click.option("-n", "--max-tokens", type=Whole(1), metavar="N",
               help="Per answer. Default: as each prompt says.")  # fmt: skip
-@click.option("--temp", "temperatures", type=click.FloatRange(min=0), multiple=True, metavar="T",
+@click.option("--temp", "temperatures", type=Real(0), multiple=True, metavar="T",
               help="Temperature (repeatable). Default: 0 and 0.7.")  # fmt: skip
-@click.option("--rounds", type=click.IntRange(min=1), default=1, metavar="N",
+@click.option("--rounds", type=Whole(1, _MOST_ROUNDS), default=1, metavar="N",
               help="Rounds of two turns. Default: 1.")  # fmt: skip
-@click.option("--minutes", type=click.FloatRange(min=0), metavar="N",
+@click.option("--minutes", type=Real(0), metavar="N",
               help="Begin no turn that would end later; 0: no limit. Default: 15.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=1, metavar="N",
+@click.option("--seed", type=Whole(0, 2**63 - 1), default=1, metavar="N",
               help="Of the order of prompts and arms. Default: 1.")  # fmt: skip
 @click.option("--streams", default="", metavar="N,...",
               help="Also with so many readers at once, for example 1,2,4,8.")  # fmt: skip
@@ -111,9 +116,9 @@ def bench(ctx: click.Context, /, **said: Any) -> int | None:
     Ctrl-C ends it with a report of what is measured; a second one at once.
     Exits with 1 when a greedy text is not plain decoding's and no near-tie explains it.
     """
+    check_modes(ctx)
     if ctx.invoked_subcommand is not None:
         return None
-    check_modes(ctx)
     placing = {name: said.pop(name) for name in PLACING_NAMES}
     flags, shared = _Flags(**said), ctx.obj
     if flags.replay:
@@ -167,16 +172,23 @@ def _record(
     from edgespec.replay.record import record
     from edgespec.replay.trace import write
 
-    plan = _plan(flags, prompts, arms=())  # a recording is of all drafters
+    names = _names(flags.arms)
+    if ignored := [name for name in names if name != "lookahead"]:
+        raise UsageError(
+            f"a recording is of all drafters, so --drafters {','.join(ignored)} has no use in it",
+            hint="leave it out, or --drafters lookahead for its windows too",
+        )
+    plan = _plan(flags, prompts, arms=())
     recording = record(
         wish,
         plan,
         progress=lambda phase, fraction: screen.status(loading_line(phase, fraction)),
         tell=screen.status,
         with_tokens=flags.with_text,
-        with_windows="lookahead" in _names(flags.arms),
+        with_windows="lookahead" in names,
     )
-    write(recording, file)
+    with kept(file):
+        write(recording, file)
     recorded = {trace.prompt for trace in recording.traces}
     for name in (prompt.name for prompt in prompts if prompt.name not in recorded):
         screen.note(f"left out: {name}: too long for the context")
@@ -187,12 +199,13 @@ def _record(
 def _check_places(flags: _Flags) -> None:
     """Raises: `UsageError` before anything is measured, for what could not be kept afterwards."""
     for file in (flags.json_file, flags.markdown, flags.record):
-        if file is not None and not file.parent.is_dir():
-            raise UsageError(f"{file.parent} is not a folder", hint="--json - prints to stdout")
+        if file not in (None, _STDOUT):
+            check_file(file)
     if flags.plots is not None:
         from edgespec.bench.plots import require_matplotlib
 
         require_matplotlib()
+        check_folder(flags.plots)
 
 
 def _wish(flags: _Flags) -> "Wish":
@@ -283,32 +296,36 @@ def _give(
 
     screen = shared.screen
     text = json.dumps(result.to_dict(), indent=1)
-    if json_file == Path("-"):
+    if json_file == _STDOUT:
         screen.line(text)
     else:
         for line in lines(result):
             screen.line(line)
         if json_file is not None:
-            json_file.write_text(text + "\n", encoding="utf-8")
+            with kept(json_file):
+                json_file.write_text(text + "\n", encoding="utf-8")
     drawn: list[Path] = []
     if plots is not None:
         from edgespec.bench.plots import draw
 
-        drawn = draw(result, plots)
+        with kept(plots):
+            drawn = draw(result, plots)
         screen.note(f"{len(drawn)} plots in {plots}")
     if markdown is not None:
         from edgespec.bench.markdown import document
 
         shown = [plot for plot in drawn if plot.suffix == ".svg"]
         text = "\n".join(document(result, shown, markdown.parent))
-        markdown.write_text(text + "\n", encoding="utf-8")
+        with kept(markdown):
+            markdown.write_text(text + "\n", encoding="utf-8")
 
 
 @bench.command()
 @click.argument("before", type=_IN)
 @click.argument("after", type=_IN)
+@log_flags
 @click.pass_obj
-def compare(shared: Shared, before: Path, after: Path) -> int:
+def compare(shared: Shared, /, before: Path, after: Path) -> int:
     """Tell what changed beyond noise between two results (--json FILE of `bench`)."""
     from edgespec.bench.compare import compared, lines
     from edgespec.bench.result import load
@@ -323,15 +340,20 @@ def compare(shared: Shared, before: Path, after: Path) -> int:
 @click.option("--markdown", type=_OUT, metavar="FILE", help="The report as Markdown.")
 @click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Plots as SVG and PNG.")
 @click.option("--readme", is_flag=True, help="Print only a short Markdown table.")
+@log_flags
 @click.pass_obj
 def show(
-    shared: Shared, file: Path, markdown: Path | None, plots: Path | None, readme: bool
+    shared: Shared, /, file: Path, markdown: Path | None, plots: Path | None, readme: bool
 ) -> int:
     """Show a result again, in any form."""
     from edgespec.bench.markdown import readme_table
     from edgespec.bench.result import load
 
     result = load(file)
+    if readme and (markdown or plots):
+        raise UsageError(
+            "--readme prints a table and writes nothing", hint="leave out --markdown and --plots"
+        )
     if readme:
         for line in readme_table(result):
             shared.screen.line(line)

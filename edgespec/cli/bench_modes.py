@@ -18,13 +18,23 @@ _BESIDE = {"replay": _LOGGING, "record": _LOGGING | _RECORDED}
 
 
 def check_modes(ctx: click.Context) -> None:
-    """Raises: `UsageError` for flags that a recording, a replay or a measurement would ignore."""
+    """Raises: `UsageError` for flags that what is to be done would ignore."""
     said = {
         parameter.name: parameter.opts[-1]
         for parameter in ctx.command.params
         if parameter.name
         and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     }
+    if ctx.invoked_subcommand is not None:
+        ignored = [flag for name, flag in said.items() if name not in _LOGGING]
+        if ignored:
+            raise UsageError(
+                f"{ctx.invoked_subcommand} measures nothing, so {', '.join(ignored)} would be "
+                "ignored",
+                hint=f"flags of its own come after it: edgespec bench {ctx.invoked_subcommand} "
+                "--help",
+            )
+        return
     mode = next((mode for mode in _BESIDE if mode in said), None)
     if mode is None:
         if "with_text" in said:

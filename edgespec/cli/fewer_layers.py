@@ -6,6 +6,7 @@ import click
 
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import log_flags
+from edgespec.cli.outputs import check_file, kept
 
 _OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 
@@ -30,12 +31,15 @@ def models_fewer_layers(shared: Shared, /, name: str, layers: str, file: Path) -
 
     source = find_files(name, None, "none").target.path
     n_layer = read_header(source).shape.n_layer
-    kept = layers_of(layers, n_layer)
+    chosen = layers_of(layers, n_layer)
     if file.exists() and file.samefile(source):
         raise UsageError(f"{file} is the model itself", hint="name another file")
-    if not file.parent.is_dir():
-        raise UsageError(f"{file.parent} is not a folder")
+    check_file(file)
+    if file.exists() and not file.is_file():
+        # The finished copy takes the place of what is there, and must not take a device's.
+        raise UsageError(f"{file} is no ordinary file", hint="name another one")
     shared.screen.status("copying layers")
-    write_with_layers(source, kept, file)
+    with kept(file):
+        write_with_layers(source, chosen, file)
     size = gigabytes(file.stat().st_size)
-    shared.screen.line(f"{file}: {len(kept)} of {n_layer} layers, {size}")
+    shared.screen.line(f"{file}: {len(chosen)} of {n_layer} layers, {size}")

@@ -191,7 +191,8 @@ def learn(shared: Shared, /, switch: str) -> None:
 
 
 @index.command()
-@click.option("--tokens", type=Whole(10_000, 2**63 - 1), default=20_000_000, show_default=True)
+@click.option("--tokens", type=Whole(10_000, 2**63 - 1), default=20_000_000, show_default=True,
+              metavar="N", help="Of the index that is built.")  # fmt: skip
 @log_flags
 @click.pass_obj
 def bench(shared: Shared, /, tokens: int) -> None:

@@ -111,6 +111,9 @@ def cli() -> None:
     """
 
 
+_NOWHERE = click.Context(cli)
+
+
 def main(arguments: Sequence[str] | None = None, *, doors: Doors | None = None) -> None:
     """Run the command line and exit; `doors` leads tests to another engine."""
     try:
@@ -182,8 +185,19 @@ def _sentence(error: click.ClickException) -> str:
 def _usage_hint(error: click.UsageError, arguments: list[str]) -> str:
     if isinstance(error, EdgespecUsage):
         return error.hint
-    named = " ".join(("edgespec", *(a for a in arguments[:1] if a in COMMANDS)))
-    return f"try: {error.ctx.command_path if error.ctx else named} --help"
+    return f"try: {error.ctx.command_path if error.ctx else _named(arguments)} --help"
+
+
+def _named(arguments: list[str]) -> str:
+    """The command that is meant, down to its subcommand; `chat` where none is said."""
+    command: click.Command = cli
+    words = ["edgespec"]
+    for word in ["chat"] if arguments[0].startswith("-") else arguments:
+        found = isinstance(command, click.Group) and command.get_command(_NOWHERE, word)
+        if found:
+            command = found
+            words.append(word)
+    return " ".join(words)
 
 
 def _ask_hint(words: str) -> str:

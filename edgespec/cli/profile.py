@@ -9,6 +9,7 @@ import click
 from edgespec.cli.doors import Shared
 from edgespec.cli.flags import THREADS, log_flags
 from edgespec.cli.numbers import Whole
+from edgespec.cli.outputs import check_file, kept
 from edgespec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 1024
 _MOST_CHATS = 50
 _IN = click.Path(exists=True, readable=True, path_type=Path)
+_STDOUT = Path("-")
 _FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
 
 
@@ -50,8 +52,8 @@ def profile(
     from edgespec.profile.report import lines
 
     screen = shared.screen
-    if json_file is not None and not json_file.parent.is_dir():
-        raise UsageError(f"{json_file.parent} is not a folder", hint="--json - prints to stdout")
+    if json_file not in (None, _STDOUT):
+        check_file(json_file)
     found = run(
         target,
         None if draft == "off" else draft or "auto",
@@ -62,13 +64,14 @@ def profile(
         tell=screen.status,
     )
     text = json.dumps(found.to_dict(), indent=1)
-    if json_file == Path("-"):
+    if json_file == _STDOUT:
         screen.line(text)
         return 0
     for line in lines(found):
         screen.line(line)
     if json_file is not None:
-        json_file.write_text(text + "\n", encoding="utf-8")
+        with kept(json_file):
+            json_file.write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -1,5 +1,6 @@
 """`edgespec models fewer-layers`: a copy with some layers, which the `gguf` package writes."""
 
+import os
 from pathlib import Path
 
 import gguf
@@ -97,6 +98,18 @@ def test_model_itself_is_not_written_over(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "is the model itself" in result.stderr
     assert source.read_bytes() == before
+
+
+def test_what_is_no_ordinary_file_stays_what_it_is(tmp_path: Path) -> None:
+    # The finished copy is moved to its place: a device or a pipe there would be gone.
+    source, pipe = write_llama(tmp_path / "m.gguf"), tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    result = run(source, "0", pipe)
+
+    assert result.exit_code == 2
+    assert "pipe is no ordinary file" in result.stderr
+    assert pipe.is_fifo()
 
 
 def test_nothing_is_left_when_writing_fails(

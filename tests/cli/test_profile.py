@@ -53,3 +53,10 @@ def test_profile_of_nothing_but_empty_files_is_refused(gguf: str, tmp_path: Path
 
     assert result.exit_code == 2
     assert "there is no text to profile" in result.stderr
+
+
+def test_profile_refuses_a_folder_for_its_figures_before_it_begins(gguf: str) -> None:
+    result = run("-t", gguf, "--json", "", __file__)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert ". is a folder" in result.stderr

@@ -32,6 +32,18 @@ def result() -> Result:
     return replace(found, totals=totals)
 
 
+def test_plots_are_of_a_temperature_that_was_reached() -> None:
+    # What is asked for at 0 may have had no time, since kinds begin with different temperatures.
+    plan = plan_of("a", temperatures=(0.7,))
+    engine = ScriptedEngine(FakeClock(), {PLAIN: 0.05, "suffix": 0.03})
+    found = result_of(cells_of(engine, plan), plan)
+
+    figure = speedup(replace(found, asked=replace(found.asked, temperatures=(0.0, 0.7))))
+
+    assert figure is not None
+    assert "temperature 0.7" in figure.get_suptitle()
+
+
 def test_every_plot_is_drawn_as_svg_and_png(tmp_path: Path) -> None:
     files = draw(result(), tmp_path / "plots")
 

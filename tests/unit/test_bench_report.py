@@ -245,6 +245,16 @@ def test_readme_table_has_a_row_per_arm_and_a_column_per_prompt() -> None:
     ]
 
 
+def test_readme_table_is_of_the_lowest_temperature_that_was_reached() -> None:
+    plan = plan_of("a", temperatures=(0.7,))
+    engine = ScriptedEngine(FakeClock(), {PLAIN: 0.05, "suffix": 0.025})
+
+    shown = list(readme_table(result_of(cells_of(engine, plan), plan)))
+
+    assert shown[1].endswith("in the same run, at temperature 0.7:")
+    assert "| suffix | 2.00 | 2.00 | - |" in shown
+
+
 def test_readme_table_names_prompts_in_full_where_kinds_repeat() -> None:
     header = list(readme_table(result()))[3]
 

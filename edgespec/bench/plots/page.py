@@ -39,8 +39,8 @@ def clean(axes: Any, grid: str) -> None:
 
 
 def first_temperature(result: Result) -> float:
-    """The one that is plotted."""
-    return min(result.asked.temperatures)
+    """The one that is plotted: the lowest that was reached, of those that were asked for."""
+    return min(cell.temperature for cell in result.cells)
 
 
 def arms_of(result: Result) -> list[str]:

@@ -121,6 +121,40 @@ def test_show_gives_the_readmes_table(measured: tuple[Result, Path]) -> None:
     assert "| suffix |" in shown
 
 
+def test_show_and_compare_take_their_own_logging_flags(measured: tuple[Result, Path]) -> None:
+    # What an unexpected error advises: the same command with --debug.
+    file = str(measured[1])
+
+    ended = [run("show", file, "--debug"), run("compare", file, file, "--debug")]
+
+    assert [result.exit_code for result in ended] == [0, 0]
+
+
+def test_flags_before_a_subcommand_are_refused_as_it_would_ignore_them(
+    measured: tuple[Result, Path],
+) -> None:
+    result = run("--quick", "--temp", "0", "show", str(measured[1]))
+
+    assert result.exit_code == 2
+    assert "show measures nothing, so --quick, --temp would be ignored" in result.stderr
+
+
+def test_show_refuses_files_beside_the_readmes_table(measured: tuple[Result, Path]) -> None:
+    result = run("show", str(measured[1]), "--readme", "--markdown", "report.md")
+
+    assert result.exit_code == 2
+    assert "--readme prints a table and writes nothing" in result.stderr
+
+
+def test_show_says_in_a_sentence_that_a_file_cannot_be_written(
+    measured: tuple[Result, Path], tmp_path: Path
+) -> None:
+    result = run("show", str(measured[1]), "--markdown", str(tmp_path / "missing" / "report.md"))
+
+    assert result.exit_code == 1
+    assert "report.md cannot be written: No such file or directory\nhint: " in result.stderr
+
+
 def test_show_writes_markdown_with_plots(measured: tuple[Result, Path], tmp_path: Path) -> None:
     document, plots = tmp_path / "report.md", tmp_path / "plots"
 
@@ -342,7 +376,16 @@ def test_peer_that_is_not_here_is_explained(gguf: str) -> None:
     [
         (("--drafters", "sufix"), "there is no drafter 'sufix'"),
         (("--draft", "off", "--drafters", "model"), "the drafter 'model' needs a draft model"),
+        (("--drafters", "none:3"), "plain decoding drafts nothing, so 'none:3' has no meaning"),
         (("--json", "missing/bench.json"), "missing is not a folder"),
+        (("--json", ""), ". is a folder"),
+        (("--markdown", "missing/report.md"), "missing is not a folder"),
+        (("--plots", f"{__file__}/plots"), "test_bench.py is not a folder"),
+        (("--record", "r.json", "--drafters", "suffix"), "so --drafters suffix has no use in it"),
+        (("--minutes", "nan"), "'--minutes': nan is not a number from 0 on"),
+        (("--temp", "inf"), "'--temp': inf is not a number from 0 on"),
+        (("--temp", "-1"), "'--temp': -1 is not a number from 0 on"),
+        (("--rounds", "0"), "'--rounds': 0 is not from 1 to 1,000"),
         (("--threads", "100000"), "100000 is not from 1 to 512"),
         (("--suite", "poetry"), "there is no suite 'poetry'"),
         (("--streams", "1,two"), "--streams 1,two are no numbers"),
