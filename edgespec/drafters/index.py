@@ -30,7 +30,8 @@ _PRIORS = (
 class IndexDrafter:
     """Continues the longest suffix of the context that stands in the index, by majority.
 
-    Deterministic, a function of `context` and the shards that are open.
+    Deterministic, a function of `context` and the shards that are open. These are read without
+    their checksums: a damaged one may say what is no token, and a draft ends there.
     """
 
     name = "index"
@@ -46,6 +47,7 @@ class IndexDrafter:
         assert inputs.retriever is not None, "the index drafter needs an index"
         self._retriever = inputs.retriever
         self._is_eog = inputs.is_eog
+        self._n_vocab = inputs.n_vocab
         self._context: Tokens = np.empty(0, np.int32)
         self._found: Retrieved | None = None
         """For `_context`."""
@@ -57,12 +59,17 @@ class IndexDrafter:
 
     def copied(self, context: Tokens, k: int) -> tuple[int, ...]:
         """The tokens of `draft`."""
-        return ended(list(self._at(context, _unheard).tokens(k)), self._is_eog)
+        tokens = list(self._at(context, _unheard).tokens(k))
+        if tokens and max(tokens) >= self._n_vocab:
+            del tokens[next(i for i, token in enumerate(tokens) if token >= self._n_vocab) :]
+        return ended(tokens, self._is_eog)
 
     def outlook(self, context: Tokens, heard: Heard) -> Iterator[int]:
         """The buckets of the tokens that would be drafted; see `arms.Free`."""
         found = self._at(context, heard)
         for i, said in enumerate(found):
+            if said.token >= self._n_vocab:
+                return
             yield bucket_of(found.match + i, said)
             if self._is_eog(said.token):
                 return

@@ -46,6 +46,10 @@ class LeftOut:
     reason: str
 
 
+class _Unlisted(Exception):
+    """A folder that git cannot list; the message says why."""
+
+
 def documents(paths: list[Path]) -> Iterator[Document | LeftOut]:
     """Every file under `paths`, in order, each once. Links are followed only where they are named:
     within a folder they may lead far away, to what nobody meant, or in circles.
@@ -56,11 +60,15 @@ def documents(paths: list[Path]) -> Iterator[Document | LeftOut]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"there is no {path}")
-        for found in _files(path.resolve() if path.is_dir() else path.absolute()):
-            real = found.resolve() if isinstance(found, Path) else Path(found.path)
-            if real not in seen:
-                seen.add(real)
-                yield found if isinstance(found, LeftOut) else _read(found, real.name)
+        named = path.resolve() if path.is_dir() else path.absolute()
+        try:
+            for found in _files(named):
+                real = found.resolve() if isinstance(found, Path) else Path(found.path)
+                if real not in seen:
+                    seen.add(real)
+                    yield found if isinstance(found, LeftOut) else _read(found, real.name)
+        except _Unlisted as fault:
+            raise UsageError(f"git cannot list {named}: {fault}") from fault
 
 
 def _files(path: Path) -> Iterator[Path | LeftOut]:
@@ -86,13 +94,24 @@ def _files_of_folder(folder: Path) -> Iterator[Path | LeftOut]:
                 yield LeftOut(str(entry), "it is a link; name the file itself")
         elif entry.is_dir():  # git names only folders that are repositories of their own
             if entry.name not in _SKIPPED_FOLDERS:
-                yield from _files_of_folder(entry)
+                yield from _files_below(entry)
         elif entry.is_file():
             yield entry
 
 
+def _files_below(folder: Path) -> Iterator[Path | LeftOut]:
+    """Of a folder that nobody named: a broken repository costs its own files, no others."""
+    try:
+        yield from _files_of_folder(folder)
+    except _Unlisted as fault:
+        yield LeftOut(str(folder), f"git cannot list it: {fault}")
+
+
 def _by_git(folder: Path) -> list[Path] | None:
-    """What git does not ignore; None outside a repository. Git alone knows its rules."""
+    """What git does not ignore; None outside a repository. Git alone knows its rules.
+
+    Raises: `_Unlisted`; `UsageError` without git.
+    """
     if not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
         return None
     # A repository's own settings can name a program that git runs to watch its files.
@@ -110,8 +129,10 @@ def _by_git(folder: Path) -> list[Path] | None:
         ) from error
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise UsageError(f"git cannot list {folder}: {said}") from error
+        raise _Unlisted(said) from error
     names = sorted(set(run.stdout.split(b"\0")) - {b""})
+    if b"./" in names:
+        raise _Unlisted("it is kept as a submodule, but its repository is not there")
     return [folder / os.fsdecode(name) for name in names]
 
 

@@ -69,17 +69,24 @@ def read_manifest(path: Path) -> Manifest:
         if found["schema"] != _SCHEMA:
             raise IndexFault(f"{path} has version {found['schema']} of the format, not {_SCHEMA}")
         segments = tuple(
-            Segment(int(s["number"]), tuple(Entry(**entry) for entry in s["entries"]))
+            Segment(int(s["number"]), tuple(_entry(**entry) for entry in s["entries"]))
             for s in found["segments"]
         )
         return Manifest(segments, int(found["next_number"]))
     except FileNotFoundError:
         return Manifest()
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise IndexFault(
             f"{path} is damaged: {error}",
             hint=f"edgespec index rm {path.parent.name} removes the index",
         ) from error
+
+
+def _entry(path: object, sha256: object, n_bytes: object) -> Entry:
+    """Raises: `TypeError` for what is no document."""
+    if isinstance(path, str) and isinstance(sha256, str) and isinstance(n_bytes, int):
+        return Entry(path, sha256, n_bytes)
+    raise TypeError(f"{path!r}, {sha256!r}, {n_bytes!r} is no document")
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:

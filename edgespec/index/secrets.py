@@ -22,8 +22,12 @@ _CALLED = (
 )
 """Ends the name of a password, as in `DB_PASSWORD` and `clientSecret`."""
 _QUOTED = r"[\"'](?![<${(%])(?=[^\s\"']*\d)[^\s\"']{12,}[\"']"
-_BARE = r"(?=\S*\d)(?=\S*[a-z])[\w.+/=!@#^&*~-]{12,}[ \t]*$"
-_NO_NAME = r"(?=\S*\d)(?=\S*[a-z])[a-z0-9+/=!@#^&*~-]{12,}[ \t]*$"
+_MOST = 512
+"""Characters of a password: where a line has megabytes, each "token=" in it would otherwise be read
+to the line's end."""
+_MIXED = r"(?=[^\s\d]{0,64}+\d)(?=[^\sa-z]{0,64}+[a-z])"
+_BARE = rf"{_MIXED}[\w.+/=!@#^&*~-]{{12,{_MOST}}}+[ \t]*$"
+_NO_NAME = rf"{_MIXED}[a-z0-9+/=!@#^&*~-]{{12,{_MOST}}}+[ \t]*$"
 """What no other variable can be called, so that an assignment of one is not taken for it."""
 _KINDS: dict[str, tuple[str, str]] = {
     "a private key": (
@@ -36,12 +40,12 @@ _KINDS: dict[str, tuple[str, str]] = {
         "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xox|hf_|pypi-|npm_|sk-|aiza|k_live_|k_test_"
         "|shpat_|shpss_|dop_v1_|ya29.|gocspx-|sg.|:aa|hooks.slack.com",
         r"\b(?:gh[pousr]_\w{30,}|github_pat_\w{40,}|glpat-[\w-]{20,}|xox[abprs]-[\w-]{10,}"
-        r"|hf_\w{30,}|pypi-\w{40,}|npm_\w{30,}|sk-(?=[\w-]*\d)[\w-]{20,}|AIza[\w-]{35}"
+        r"|hf_\w{30,}|pypi-\w{40,}|npm_\w{30,}|sk-(?=[a-zA-Z_-]{0,200}+\d)[\w-]{20,}|AIza[\w-]{35}"
         r"|[rs]k_(?:live|test)_\w{16,}|shp(?:at|ss)_\w{30,}|dop_v1_\w{40,}|ya29\.[\w-]{20,}"
         r"|GOCSPX-[\w-]{20,}|SG\.[\w-]{20,}\.[\w-]{30,}|\d{8,10}:AA[\w-]{30,}"
         r"|hooks\.slack\.com/services/\w+/\w+/\w+)",
     ),
-    "a token": (".eyj", r"\beyJ[\w-]{15,}\.eyJ[\w-]{15,}\.[\w-]{15,}"),
+    "a token": (".eyj", r"\beyJ[\w-]{15,2000}\.eyJ[\w-]{15,}\.[\w-]{15,}"),
 }
 """What each has in it, in small letters, any of; and what it looks like, for texts that do: most
 do not, and looking for a piece is a hundred times as fast."""

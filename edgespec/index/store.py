@@ -14,7 +14,7 @@ from pathlib import Path
 from edgespec.errors import IndexFault, UsageError
 from edgespec.files import PARTIAL, owned_folder
 from edgespec.index.documents import Document
-from edgespec.index.folders import MANIFEST, index_dir, names
+from edgespec.index.folders import MANIFEST, MOST_BYTES_OF_NAME, index_dir, is_name, names
 from edgespec.index.manifest import Manifest, read_manifest, write_manifest
 from edgespec.index.segments import joined, new_segment
 from edgespec.index.texts import read_texts
@@ -53,9 +53,10 @@ class Index:
 
         Raises: `UsageError` for a name that is no file name.
         """
-        if not name or not all(c.isalnum() or c in "-_." for c in name) or name.startswith("."):
+        if not is_name(name):
             raise UsageError(
-                f"{name!r} cannot name an index", hint="take letters, digits, '-', '_' and '.'"
+                f"{name!r} cannot name an index",
+                hint=f"take letters, digits, '-', '_' and '.', {MOST_BYTES_OF_NAME} at most",
             )
         self.name = name
         self._wait_s = wait_s

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +166,59 @@ def test_repository_within_a_repository_is_read_by_its_own_rules(tmp_path: Path)
     assert told == {f"{outer}.tmp", f"{outer}.py", "inner.log", "inner.py"}
 
 
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def with_submodule(tmp_path: Path) -> Path:
+    """A repository that keeps the folder `inner` as a submodule."""
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "a.txt").write_text("text")
+    (inner / "b.txt").write_text("text")
+    for folder in (inner, tmp_path):
+        git(folder, "init", "-q")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "first")
+    return tmp_path
+
+
+def test_submodule_is_read(with_submodule: Path) -> None:
+    assert read(with_submodule) == {"a.txt": "text", "b.txt": "text"}
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_submodule_without_its_repository_is_left_out(
+    with_submodule: Path, *, is_empty: bool
+) -> None:
+    inner = with_submodule / "inner"
+    shutil.rmtree(inner if is_empty else inner / ".git")
+    inner.mkdir(exist_ok=True)
+
+    told = read(with_submodule)
+
+    assert told["a.txt"] == "text"
+    assert "its repository is not there" in told["inner"]
+    with pytest.raises(UsageError, match="its repository is not there"):
+        read(inner)
+
+
+def test_broken_repository_costs_its_own_files_unless_it_was_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / ".git").write_text("gitdir: nowhere")
+    (tmp_path / "z.txt").write_text("text")
+
+    told = read(tmp_path)
+
+    assert told["z.txt"] == "text"
+    assert told["broken"].startswith("- git cannot list it: not a git repository")
+    with pytest.raises(UsageError, match="git cannot list"):
+        read(broken)
+
+
 def test_repository_cannot_make_git_run_a_program(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     program = tmp_path / ".git" / "watch"
@@ -271,6 +325,11 @@ def test_secret_is_seen(text: str, kind: str, tmp_path: Path) -> None:
 )
 def test_ordinary_code_is_no_secret(text: str) -> None:
     assert secret_in(text) is None
+
+
+@pytest.mark.parametrize("piece", ["token=", "token=a;b+c,", "sk-a", "eyJ-.eyJ"])
+def test_huge_line_is_looked_through_once_and_not_for_each_piece_in_it(piece: str) -> None:
+    assert secret_in(piece * (200_000 // len(piece))) is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """An index that is to forget, that is damaged, or that another process changes."""
 
 import errno
+import json
 import multiprocessing
 import os
 from pathlib import Path
@@ -166,6 +167,31 @@ def test_damaged_texts_are_told() -> None:
 
     assert len(told) == 1
     assert "000001.texts is damaged" in told[0]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["[" * 5000]
+    + [
+        json.dumps({"schema": 1, "next_number": 2, "segments": [{"number": 1, "entries": [entry]}]})
+        for entry in (
+            {"path": ["a"], "sha256": "0", "n_bytes": 1},
+            {"path": "a", "sha256": None, "n_bytes": 1},
+            {"path": "a", "sha256": "0", "n_bytes": "1"},
+            {"path": "a", "sha256": "0", "n_bytes": 1, "more": 1},
+        )
+    ],
+)
+def test_list_of_documents_that_is_none_is_told_and_removable(damage: str) -> None:
+    index = notes("the quick brown fox")
+    (index.folder / "manifest.json").write_text(damage)
+
+    (told,) = verify(index)
+    assert "is damaged" in told
+    with pytest.raises(IndexFault, match="is damaged"):
+        index.add([Document("more.txt", "more")])
+    assert retrieved("quick ", wanted="auto") == ""
+    assert index.remove() > 0
 
 
 def test_damaged_index_is_left_out_of_all_and_refused_by_name() -> None:

@@ -1,6 +1,7 @@
 """An index over its life: additions, replacements, merging, removal, caps."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -130,10 +131,19 @@ def test_index_of_another_name_is_told_with_those_that_there_are() -> None:
         Index("nots").checked()
 
 
-@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "a b"])
+@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "a b", "x" * 201, "\u00e4" * 101])
 def test_name_that_is_no_file_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot name an index"):
         Index(name)
+
+
+def test_copy_that_somebody_keeps_beside_an_index_is_none(home: Path) -> None:
+    index = notes("the quick brown fox")
+    for name in ("notes copy", ".notes"):
+        shutil.copytree(index.folder, index.folder.with_name(name))
+
+    assert names() == ("notes",)
+    assert retrieved("quick ", wanted="auto") == "brown fox"
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
