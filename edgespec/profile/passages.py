@@ -24,6 +24,11 @@ _ROLES = {
     "gpt": "assistant",
     "model": "assistant",
 }
+_CHATS = (".json", ".jsonl")
+_LOOKED_AT = 4096
+"""Characters that tell a text from what is none."""
+_MOST_CHARACTERS = 4 << 20
+"""Far more than is walked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,8 @@ def of_file(path: Path) -> list[Passage]:
     Raises: `UsageError` when it is no text, or cannot be read.
     """
     try:
-        return _passages(path, path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
+        return _passages(path, _text_of(path))
+    except ValueError as error:
         raise UsageError(f"{path} is no text in UTF-8") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
@@ -57,17 +62,28 @@ def of_folder(folder: Path) -> list[Passage]:
         is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
         if is_hidden or not file.is_file():
             continue
-        with suppress(OSError, UnicodeDecodeError):
-            found += _passages(file, file.read_text(encoding="utf-8-sig"))
+        with suppress(OSError, ValueError):
+            found += _passages(file, _text_of(file))
     return found
 
 
+def _text_of(path: Path) -> str:
+    """The beginning of a text; of what may be chats, the whole. Raises: `OSError`; `ValueError`
+    for no text, as soon as that shows: a film must not fill the memory first."""
+    most = -1 if path.suffix.lower() in _CHATS else _MOST_CHARACTERS
+    with path.open(encoding="utf-8-sig") as file:
+        text = file.read(_LOOKED_AT)
+        if "\0" not in text:
+            text += file.read(most)
+    if "\0" in text:
+        raise ValueError("a text holds no NUL")
+    return text
+
+
 def _passages(path: Path, text: str) -> list[Passage]:
-    if path.suffix.lower() in (".json", ".jsonl"):
-        chats = list(_chats(text, path))
-        if chats:
-            found = (_answers(path.name, messages) for messages in chats)
-            return [passage for passages in found for passage in passages]
+    if path.suffix.lower() in _CHATS and (chats := _chats(text, path)):
+        found = (_answers(path.name, messages) for messages in chats)
+        return [passage for passages in found for passage in passages]
     if not text.strip():
         return []
     return [Passage(path.name, kind_of(text, suffix=path.suffix.lower()), (), text)]
@@ -100,17 +116,17 @@ def _answers(source: str, messages: Sequence[Message]) -> Iterator[Passage]:
             yield Passage(source, kind_of(text, before=before), context, text)
 
 
-def _chats(text: str, path: Path) -> Iterator[list[Message]]:
+def _chats(text: str, path: Path) -> list[list[Message]]:
     """The conversations in a JSON file; none if it is other JSON."""
     try:
         if path.suffix.lower() == ".jsonl":
-            documents = [json.loads(line) for line in text.splitlines() if line.strip()]
+            # By line feeds alone: what else `splitlines` splits at may stand within a message.
+            documents = [json.loads(line) for line in text.split("\n") if line.strip()]
         else:
             documents = [json.loads(text)]
-    except ValueError:
-        return
-    for document in documents:
-        yield from _in_document(document)
+        return [chat for document in documents for chat in _in_document(document)]
+    except (ValueError, RecursionError):
+        return []
 
 
 def _in_document(document: Any) -> Iterator[list[Message]]:

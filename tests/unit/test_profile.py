@@ -237,6 +237,14 @@ def test_chats_as_json_lines_are_read_line_by_line(tmp_path: Path) -> None:
     assert [passage.text for passage in of_file(file)] == ["Hello", "Hello"]
 
 
+def test_message_in_json_lines_may_hold_other_line_breaks(tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "a\u2028b\u0085c"}]
+    file.write_text(json.dumps({"messages": said}, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    assert [passage.text for passage in of_file(file)] == ["a\u2028b\u0085c"]
+
+
 def test_other_json_is_a_text_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text('{"port": 80, "messages": 3}', encoding="utf-8")
@@ -304,6 +312,36 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="is no text in UTF-8"):
         of_file(file)
+
+
+def test_text_of_two_bytes_a_character_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_bytes("Dear Ana".encode("utf-16-le"))
+
+    with pytest.raises(UsageError, match="is no text in UTF-8"):
+        of_file(tmp_path / "letter.txt")
+    assert of_folder(tmp_path) == []
+
+
+def test_huge_text_is_read_at_its_beginning(tmp_path: Path) -> None:
+    file = tmp_path / "huge.log"
+    file.write_bytes(b"a line\n" * 1_000_000 + b"\xff")
+
+    (passage,) = of_file(file)
+
+    assert 1_000_000 < len(passage.text) < 5_000_000
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_json_that_nests_without_end_is_a_text_of_its_own(
+    tmp_path: Path, suffix: str, *, is_whole: bool
+) -> None:
+    file = tmp_path / f"deep{suffix}"
+    file.write_text("[" * 3000 + "]" * 3000 * is_whole, encoding="utf-8")
+
+    (passage,) = of_file(file)
+
+    assert passage.text == file.read_text(encoding="utf-8")
 
 
 def test_what_a_step_costs_beside_its_pass_is_measured_on_an_answer() -> None:
