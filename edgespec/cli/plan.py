@@ -105,6 +105,8 @@ def show(screen: Screen, found: "Plan", hardware: "HardwareReport") -> None:
         for line in found.lines:
             if line.where == room.where:
                 screen.line(f"  {line.what:<20} {_bytes(line.size_bytes)}")
+        if room.shared_bytes:
+            screen.line(f"  {'shared with the GPU':<20} {_bytes(room.shared_bytes)}")
         free = "an unknown amount" if room.free_bytes is None else _bytes(room.free_bytes)
         screen.line(f"  {'needed':<20} {_bytes(room.needed_bytes)}")
         screen.line(f"  {'free':<20} {free}")

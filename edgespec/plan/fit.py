@@ -214,15 +214,15 @@ def _rooms(
     rooms, margins = [], []
     unified = {device.name for device in hardware.gpus if device.is_unified}
     for where in dict.fromkeys(line.where for line in lines):
+        needed, shared = sum(line.size_bytes for line in lines if line.where == where), 0
         if where == CPU:  # what lies on a unified GPU lies in this memory too
-            needed = sum(x.size_bytes for x in lines if x.where == CPU or x.where in unified)
+            shared = sum(line.size_bytes for line in lines if line.where in unified)
             known = hardware.memory.available_bytes
         else:
-            needed = sum(line.size_bytes for line in lines if line.where == where)
             known = next(d.free_bytes for d in hardware.devices if d.name == where)
         free = known if isinstance(known, int) else None
         margin = margin_bytes(free) if free else 0
         if margin:
             margins.append(Line("margin", where, margin))
-        rooms.append(Room(where, needed + margin, free))
+        rooms.append(Room(where, needed + shared + margin, free, shared))
     return tuple(rooms), tuple(margins)

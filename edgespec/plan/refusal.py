@@ -54,6 +54,11 @@ def check(request: PlanRequest) -> None:
             f"no draft model is wanted, but one shall lie on {' and '.join(asked.draft_devices)}",
             hint="name a draft model, or no device for it",
         )
+    if asked.devices is not None and asked.n_gpu_layers == 0:
+        raise UsageError(
+            f"0 layers of {target.id} shall lie on {' and '.join(asked.devices)}",
+            hint="name the device, or --gpu-layers 0 for the CPU alone",
+        )
     if asked.n_gpu_layers and not usable(request):
         raise DoesNotFit(
             f"{asked.n_gpu_layers} layers of {target.id} were asked for on GPUs, and "

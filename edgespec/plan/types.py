@@ -159,6 +159,8 @@ class Room:
     needed_bytes: int
     free_bytes: int | None
     """None: the backend does not say."""
+    shared_bytes: int = 0
+    """The part of `needed_bytes` whose lines are those of GPUs that have this memory too."""
 
     @property
     def lacks_bytes(self) -> int:

@@ -54,14 +54,27 @@ def test_plan_of_a_cascade_holds_every_model() -> None:
     assert plan["lower_ids"] == ["qwen3-0.6b"]
 
 
-def test_plan_as_json_adds_up_place_by_place() -> None:
-    plan = as_json("llama-3.3-70b", "--hardware", "2x-rtx4090")
+@pytest.mark.parametrize(
+    ("machine", "places"),
+    [("2x-rtx4090", {"CUDA0", "CUDA1", "CPU"}), ("m4-max-64", {"MTL0", "CPU"})],
+)
+def test_plan_as_json_adds_up_place_by_place(machine: str, places: set[str]) -> None:
+    plan = as_json("llama-3.3-70b", "--hardware", machine)
 
-    assert {room["where"] for room in plan["rooms"]} == {"CUDA0", "CUDA1", "CPU"}
+    assert {room["where"] for room in plan["rooms"]} == places
     for room in plan["rooms"]:
         lines = [line["size_bytes"] for line in plan["lines"] if line["where"] == room["where"]]
-        assert sum(lines) == room["needed_bytes"] <= room["free_bytes"]
+        assert sum(lines) + room["shared_bytes"] == room["needed_bytes"] <= room["free_bytes"]
     assert sum(plan["target"]["split"]) == pytest.approx(1.0)
+
+
+def test_plan_of_shared_memory_prints_parts_that_add_up() -> None:
+    text = run("qwen3-8b", "--hardware", "m4-max-16").stdout
+
+    own = text[text.index("CPU  the machine's own memory") :].splitlines()[1:]
+    sizes = [int(line[22:40].replace(",", "")) for line in own[: own.index("") - 1]]
+    assert any(line.strip().startswith("shared with the GPU") for line in own)
+    assert sum(sizes[:-1]) == sizes[-1]
 
 
 def test_plan_tells_what_gave_way() -> None:

@@ -222,6 +222,7 @@ def test_device_for_a_draft_that_there_is_not_is_told() -> None:
         (Asked(devices=()), "names none"),
         (Asked(draft_devices=()), "names none"),
         (Asked(draft="off", draft_devices=("CUDA0",)), "no draft model is wanted"),
+        (Asked(devices=("CUDA0",), n_gpu_layers=0), "0 layers of big shall lie on CUDA0"),
     ],
 )
 def test_wish_that_contradicts_itself_is_refused(asked: Asked, message: str) -> None:
