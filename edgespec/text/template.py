@@ -11,7 +11,7 @@ from functools import cached_property
 from edgespec.errors import EdgespecError, ModelFileError, UsageError
 from edgespec.text.reasoning import opens_reasoning
 from edgespec.text.sandbox import TemplateFault, free_names, parsed, rendered
-from edgespec.text.turns import Turn, alternated, folded
+from edgespec.text.turns import Turn, alternated, folded, led
 
 _CHATML = """\
 {% for message in messages %}
@@ -26,7 +26,9 @@ _PLAIN = """\
 {{ 'Assistant:' }}"""
 
 _SWITCHES = ("enable_thinking", "thinking")  # Qwen3 and most; DeepSeek V3.1, Granite, Kimi
-_ONE, _TWO = "edgespec-probe-one", "edgespec-probe-two"
+_ONE, _TWO, _THREE, _FOUR, _FIVE = (
+    f"edgespec-probe-{number}" for number in ("one", "two", "three", "four", "five")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,12 @@ class ChatTemplate:
         return not free_names(self.source).isdisjoint(_SWITCHES)
 
     def shaped(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-        """The turns as this template takes them: system text folded, neighbours merged."""
+        """The turns as this template takes them: system text folded where it is lost or refused,
+        neighbours merged."""
         if self._refuses_system:
             turns = folded(turns)
+        elif _has_late_system(turns) and self._insists_on_leading_system:
+            turns = led(turns)
         if self._insists_on_alternation:
             turns = alternated(turns)
         return tuple(turns)
@@ -91,6 +96,12 @@ class ChatTemplate:
     @cached_property
     def _refuses_system(self) -> bool:
         return self._loses(Turn("system", _ONE), Turn("user", _TWO))
+
+    @cached_property
+    def _insists_on_leading_system(self) -> bool:
+        first, late = Turn("system", _ONE), Turn("system", _TWO)
+        between = Turn("user", _THREE), Turn("assistant", _FOUR)
+        return self._loses(first, *between, late, Turn("user", _FIVE))
 
     @cached_property
     def _insists_on_alternation(self) -> bool:
@@ -159,6 +170,10 @@ def check_template(source: str) -> None:
         parsed(source)
     except TemplateFault as fault:
         raise _told(fault, is_given=True) from fault
+
+
+def _has_late_system(turns: Sequence[Turn]) -> bool:
+    return any(turn.role == "system" for turn in turns[1:])
 
 
 def _told(fault: TemplateFault, *, is_given: bool) -> EdgespecError:

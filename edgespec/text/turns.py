@@ -80,6 +80,14 @@ def folded(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(out)
 
 
+def led(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns with system text at the beginning only, as one turn: later text leads the next
+    user turn."""
+    n_first = next((i for i, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    first = _GAP.join(turn.content for turn in turns[:n_first])
+    return (*([Turn("system", first)] if n_first else []), *folded(turns[n_first:]))
+
+
 def alternated(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The turns with neighbours of one role merged."""
     out: list[Turn] = []

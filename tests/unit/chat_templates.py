@@ -87,6 +87,51 @@ DEEPSEEK_R1 = """\
 {{ '<｜Assistant｜>' + content + '</s>' }}{% endif %}{% endfor %}\
 {{ '<｜Assistant｜><think>\\n' }}"""
 
+GPT_OSS = """\
+{%- set first = messages[0].content if messages[0].role == 'system' else '' %}
+{%- if first %}
+    {{- '<|start|>developer<|message|># Instructions\n\n' + first + '<|end|>' }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message.role == 'user' %}
+        {{- '<|start|>user<|message|>' + message.content + '<|end|>' }}
+    {%- elif message.role == 'assistant' %}
+        {{- '<|start|>assistant<|channel|>final<|message|>' + message.content + '<|end|>' }}
+    {%- endif %}
+{%- endfor %}
+{{- '<|start|>assistant' }}"""
+
+MISTRAL_V3 = """\
+{%- set turns = messages[1:] if messages[0].role == 'system' else messages %}
+{{- bos_token }}
+{%- for message in turns %}
+    {%- if (message.role == 'user') != (loop.index0 % 2 == 0) %}
+        {{- raise_exception('After the optional system message, roles must alternate') }}
+    {%- endif %}
+    {%- if message.role == 'user' %}
+        {{- '[INST] ' }}
+        {%- if loop.last and messages[0].role == 'system' %}
+            {{- messages[0].content + '\n\n' }}
+        {%- endif %}
+        {{- message.content + '[/INST]' }}
+    {%- else %}
+        {{- ' ' + message.content | trim + eos_token }}
+    {%- endif %}
+{%- endfor %}"""
+
+QWEN35 = """\
+{%- for message in messages %}
+    {%- if message.role == 'system' and not loop.first %}
+        {{- raise_exception('System message must be at the beginning.') }}
+    {%- endif %}
+    {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}
+{%- endfor %}
+{{- '<|im_start|>assistant\n' }}"""
+
+LEADING_SYSTEM = {"gpt-oss": GPT_OSS, "mistral-v3": MISTRAL_V3, "qwen3.5": QWEN35}
+"""Of models whose templates take system text at the beginning only: some refuse it elsewhere, some
+leave it out without a word."""
+
 ALL = {
     "chatml": CHATML,
     "qwen3": QWEN3,

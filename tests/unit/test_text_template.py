@@ -13,6 +13,9 @@ SYSTEM, HI, HELLO, MORE = (
 )
 
 
+LATE = Turn("system", "Be polite.")
+
+
 def _template(source: str) -> ChatTemplate:
     return ChatTemplate(source, "<s>", "</s>")
 
@@ -44,6 +47,37 @@ def test_system_text_is_folded_when_the_template_drops_it() -> None:
     assert _template(chat_templates.LLAMA2).render([SYSTEM, HI]).text == (
         "<s>[INST] Be brief.\n\nHi [/INST]"
     )
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [SYSTEM, HI, HELLO, LATE, MORE],
+        [HI, HELLO, LATE, MORE],
+        [SYSTEM, LATE, HI],
+        [SYSTEM, HI, HELLO, LATE],
+    ],
+)
+@pytest.mark.parametrize("name", chat_templates.ALL | chat_templates.LEADING_SYSTEM)
+def test_no_system_text_is_lost_wherever_it_stands(name: str, turns: list[Turn]) -> None:
+    source = {**chat_templates.ALL, **chat_templates.LEADING_SYSTEM}[name]
+
+    text = _template(source).render(turns).text
+
+    assert [text.count(turn.content) for turn in turns] == [1] * len(turns)
+
+
+def test_late_system_text_leads_the_next_message_where_it_would_be_lost() -> None:
+    text = _template(chat_templates.GPT_OSS).render([SYSTEM, HI, HELLO, LATE, MORE]).text
+
+    assert "# Instructions\n\nBe brief.<|end|>" in text
+    assert "<|start|>user<|message|>Be polite.\n\nMore<|end|>" in text
+
+
+def test_late_system_text_stays_where_the_template_takes_it() -> None:
+    text = _template(chat_templates.CHATML).render([HI, HELLO, LATE, MORE]).text
+
+    assert "<|im_start|>system\nBe polite.<|im_end|>" in text
 
 
 @pytest.mark.parametrize("name", ["gemma", "mistral"])

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from edgespec.errors import UsageError
-from edgespec.text.turns import Turn, alternated, folded, turns_of
+from edgespec.text.turns import Turn, alternated, folded, led, turns_of
 
 SYSTEM = Turn("system", "Be brief.")
 HI = Turn("user", "Hi")
@@ -68,6 +68,17 @@ def test_folded_keeps_a_late_system_text_for_the_next_user_turn() -> None:
 
 def test_folded_makes_a_user_turn_when_none_follows() -> None:
     assert folded([HI, SYSTEM]) == (HI, Turn("user", "Be brief."))
+
+
+def test_led_keeps_one_system_turn_at_the_beginning() -> None:
+    polite = Turn("system", "Be polite.")
+
+    assert led([SYSTEM, polite, HI, HELLO, polite, HI]) == (
+        Turn("system", "Be brief.\n\nBe polite."),
+        HI,
+        HELLO,
+        Turn("user", "Be polite.\n\nHi"),
+    )
 
 
 def test_alternated_merges_neighbours_of_one_role() -> None:
