@@ -42,7 +42,10 @@ def models_dir() -> Path:
 
 
 def hub_cache() -> Path:
-    """Hugging Face's cache, shared with llama.cpp and others; their variables, in their order."""
+    """Hugging Face's cache, shared with llama.cpp and others; their variables, in their order.
+
+    As there, a value may name other variables: `$HOME/models`.
+    """
     for name, below in (
         ("HF_HUB_CACHE", ""),
         ("HUGGINGFACE_HUB_CACHE", ""),
@@ -50,7 +53,7 @@ def hub_cache() -> Path:
         ("XDG_CACHE_HOME", "huggingface/hub"),
     ):
         if value := os.environ.get(name, "").strip():
-            return expanded(value) / below
+            return expanded(os.path.expandvars(value)) / below
     return user_home() / ".cache" / "huggingface" / "hub"
 
 

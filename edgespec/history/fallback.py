@@ -69,7 +69,10 @@ class Fallback:
         return [saved for _, chats in self._left() for saved in chats]
 
     def _left(self) -> Iterator[tuple[Path, tuple[SavedChat, ...]]]:
-        files = {path for folder in self._folders for path in folder.glob(f"{_PREFIX}*.json")}
+        files: set[Path] = set()
+        for folder in self._folders:
+            with contextlib.suppress(OSError):  # one that may not be entered has none of ours
+                files.update(folder.glob(f"{_PREFIX}*.json"))
         for path in sorted(files, key=lambda path: path.name):
             try:
                 yield path, from_json(path.read_text(encoding="utf-8"))

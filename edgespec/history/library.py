@@ -10,7 +10,7 @@ from typing import TypeVar
 from edgespec import paths
 from edgespec.history.fallback import Fallback
 from edgespec.history.records import ChatSummary, Hit, SavedChat
-from edgespec.history.store import HistoryStore
+from edgespec.history.store import HistoryStore, is_there
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ class Library:
 
     @property
     def _has_any(self) -> bool:
-        return self.path.exists() or bool(Fallback(self.path).unsaved())
+        return is_there(self.path) or bool(Fallback(self.path).unsaved())
 
     def _write(self, act: Callable[[HistoryStore], T]) -> T:
         store = HistoryStore.open(self.path, is_checked=False)

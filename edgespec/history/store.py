@@ -101,7 +101,7 @@ class HistoryStore:
     @classmethod
     def open_to_read(cls, path: Path, *, busy_s: float = BUSY_S) -> "HistoryStore":
         """Open a file that is there, to read only. Raises: `HistoryError`."""
-        if not path.exists():
+        if not is_there(path):
             raise HistoryError("there are no saved chats yet", hint="edgespec starts one")
         # A folder that cannot be written to has no room for the lock file: then nobody writes.
         for options in ("mode=ro", "mode=ro&immutable=1"):
@@ -127,7 +127,7 @@ class HistoryStore:
         Raises: `HistoryError`.
         """
         store = cls(_connected(":memory:", BUSY_S), path)
-        if path.exists():
+        if is_there(path):
             held = cls.open_to_read(path)
             with held._reading():
                 held._connection.backup(store._connection)
@@ -312,6 +312,17 @@ class HistoryStore:
 _Run = Callable[[str, tuple[Any, ...]], sqlite3.Cursor]
 _RENAME = "UPDATE chat SET title = ? WHERE id = ?"
 _IF_NEWER = " WHERE excluded.updated_s > {table}.updated_s"
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file of that name. Raises: `HistoryError` where one cannot even look."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise as_history_error(error, path) from error
+    return True
 
 
 def _connected(name: str, busy_s: float) -> sqlite3.Connection:

@@ -4,6 +4,7 @@ Owns ids and renamings. Must not know what is on disk (`edgespec.store`) or what
 may type (`edgespec.models.names`).
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def load_catalogue() -> Catalogue:
     Raises: `UsageError` naming file, entry and key.
     """
     own = paths.config_dir() / "models.toml"
-    return read_catalogue(_shipped(), *([own] if own.is_file() else []))
+    return read_catalogue(_shipped(), *([own] if os.path.isfile(own) else []))
 
 
 def read_catalogue(*files: Path) -> Catalogue:

@@ -22,7 +22,9 @@ def find_hub_cache(repo: str, quant: str, file: str = "", revision: str = "main"
 
 def all_hub_cache() -> Iterator[Found]:
     """Every model of every repository, in the snapshot of its newest revision first."""
-    for folder in sorted(paths.hub_cache().glob("models--*--*")):
+    for folder in folders_in(paths.hub_cache()):
+        if not folder.match("models--*--*"):
+            continue
         repo = folder.name.removeprefix("models--").replace("--", "/", 1)
         for snapshot in _snapshots(folder, "main"):
             for path in sorted(files_below(snapshot)):

@@ -6,6 +6,7 @@ Grammar only: whether a repository exists is the hub's to say.
 import re
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _REPO: Final = re.compile(rf"(?P<repo>{_PART}/{_PART})(?:[:@](?P<quant>{_PART}))?")
@@ -51,7 +52,9 @@ def _named(match: re.Match[str] | None) -> HubName | None:
     if match is None:
         return None
     parts = match.groupdict()
-    file = parts.get("file") or ""
+    file, revision = parts.get("file") or "", parts.get("revision") or "main"
+    if match.re is not _REPO:  # as browsers write it: %20, and refs%2Fpr%2F1
+        file, revision = unquote(file), unquote(revision)
     if any(part in ("", ".", "..") for part in file.split("/")) and file:
         return None
-    return HubName(parts["repo"], parts.get("quant") or "", file, parts.get("revision") or "main")
+    return HubName(parts["repo"], parts.get("quant") or "", file, revision)

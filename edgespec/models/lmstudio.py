@@ -1,5 +1,6 @@
 """Models that LM Studio keeps on this machine: publisher/model/file, below its models folder."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from edgespec.paths import user_home
 def lmstudio_folders() -> tuple[Path, ...]:
     """Where LM Studio keeps models, the folder of its settings first."""
     told = read_json(user_home() / ".lmstudio" / "settings.json").get("downloadsFolder")
-    folders = [Path(told)] if isinstance(told, str) and told else []
+    # Such as a file system has: no NUL, no half of a pair.
+    is_name = isinstance(told, str) and re.fullmatch("[^\0\ud800-\udfff]+", told)
+    folders = [Path(str(told))] if is_name else []
     return (
         *folders,
         user_home() / ".lmstudio" / "models",

@@ -21,7 +21,7 @@ def parsed(text: str) -> dict[str, Any]:
         return _read(text)
     name = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     kept = paths.cache_dir() / "toml" / f"{name}.json"
-    with suppress(OSError, ValueError):  # not there yet, or damaged
+    with suppress(OSError, ValueError, RecursionError):  # not there yet, or damaged
         said = json.loads(kept.read_text(encoding="utf-8"))
         if isinstance(said, dict):
             return said

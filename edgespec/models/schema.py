@@ -6,6 +6,11 @@ from dataclasses import MISSING, fields
 
 from edgespec.models.spec import SamplingAdvice, Shape
 
+_MOST = 1000
+"""Of what is gone through one by one: layers, parts."""
+_END = 1 << 53
+"""From here on a number is no longer exact as a float, and no size of anything."""
+
 Expectation = Callable[[object], str]
 """Gives "" for a right value, else what it should have been."""
 
@@ -21,15 +26,22 @@ def _is_texts(value: object) -> str:
 
 
 def _is_count(value: object) -> str:
-    return "" if type(value) is int and value > 0 else "a whole number above 0"
+    return "" if type(value) is int and 0 < value < _END else "a whole number above 0"
+
+
+def _is_few(value: object) -> str:
+    return (
+        "" if type(value) is int and 0 < value <= _MOST else f"a whole number from 1 to {_MOST:,}"
+    )
 
 
 def _is_number(value: object) -> str:
-    return "" if type(value) in (int, float) else "a number"
+    is_right = type(value) in (int, float) and -_END < value < _END  # type: ignore[operator]
+    return "" if is_right else "a number"
 
 
 def _is_whole(value: object) -> str:
-    return "" if type(value) is int and value >= 0 else "a whole number"
+    return "" if type(value) is int and 0 <= value < _END else "a whole number"
 
 
 def _is_flag(value: object) -> str:
@@ -82,7 +94,7 @@ ENTRY: dict[str, Expectation] = {
     "kind": _matches("model|head", '"model" or "head"'),
     "repo": _matches(r"[^/\s]+/[^/\s]+", '"owner/name"'),
     "file": _matches(_SAFE, "a file name, or a path with '/' inside the repository"),
-    "revision": is_text,
+    "revision": _matches(_SAFE, "a branch, a tag or a commit"),
     "quant": is_text,
     "size_bytes": _is_count,
     "about_bytes": _is_count,
@@ -106,13 +118,15 @@ SHAPE: dict[str, Expectation] = {
     **{field.name: _is_whole for field in fields(Shape)},
     **dict.fromkeys(SHAPE_NEEDED, _is_count),
     **dict.fromkeys(_FLAGS, _is_flag),
+    "n_layer": _is_few,
+    "every": _is_count,
     "arch": is_text,
 }
 GAIN: dict[str, Expectation] = {"draft": is_text, "times": _is_range, "source": is_text}
 SAMPLING = dict.fromkeys(SamplingAdvice.__dataclass_fields__, _is_number)
 PACKAGE: dict[str, Expectation] = {
     "package": _matches(r"[A-Za-z0-9._{}-]+==[A-Za-z0-9._+!{}-]+", '"name==version"'),
-    "parts": _is_count,
+    "parts": _is_few,
     "member": _matches(_SAFE, "a path inside the wheel"),
     "download_bytes": _is_count,
 }

@@ -56,9 +56,11 @@ def read_tables(file: Path) -> tuple[dict[str, Table], dict[str, str]]:
     """The checked raw entries and renamings of one file. Raises: `UsageError`."""
     place = Place(file)
     try:
-        content = parsed(file.read_text(encoding="utf-8"))
+        content = parsed(file.read_text(encoding="utf-8-sig"))  # some editors begin with a mark
     except (OSError, ValueError) as error:
         raise place.error(f"cannot be read: {error}") from error
+    except RecursionError as error:
+        raise place.error("cannot be read: it is nested too deeply") from error
     _check(content, {"models": is_table, "renamed": is_table}, place)
     models, renamed = content.get("models", {}), content.get("renamed", {})
     _check(renamed, dict.fromkeys(renamed, is_text), Place(file, "renamed"))
@@ -114,7 +116,9 @@ def _check_entry(id: str, table: object, place: Place) -> None:
         raise place.error("must be a table")
     _check(table, ENTRY, place)
     if "shape" in table:
-        _check(table["shape"], SHAPE, Place(place.file, f"{place.table}.shape"), SHAPE_NEEDED)
+        where, shape = Place(place.file, f"{place.table}.shape"), table["shape"]
+        convolves = shape.get("arch") == "lfm2"  # its layers are told apart by their number only
+        _check(shape, SHAPE, where, (*SHAPE_NEEDED, *(("n_layer_kv",) if convolves else ())))
     for key in ADVICE:
         _check(table.get(key, {}), SAMPLING, Place(place.file, f"{place.table}.{key}"))
     for gain in table.get("gains", ()):

@@ -4,6 +4,7 @@ Never asks the network and never writes into the shared cache, except to remove 
 """
 
 import contextlib
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from edgespec import paths
 from edgespec.errors import ModelNotFound
-from edgespec.models.folders import files_below
+from edgespec.models.folders import files_below, folders_in
 from edgespec.models.spec import HubSource, ModelSpec
 from edgespec.store.job import folder_of, key_of
 from edgespec.store.lock import locked
@@ -91,7 +92,7 @@ def _removed(spec: ModelSpec) -> Removed:
         files = files_of(spec)
         freed_bytes = sum(_unlink(path) for path in files)
         doomed = [path for path in files if own not in path.parents]
-        if own.is_dir():
+        if os.path.isdir(own):
             doomed += [own]
             shutil.rmtree(own)
     return Removed(tuple(doomed), freed_bytes)
@@ -100,7 +101,7 @@ def _removed(spec: ModelSpec) -> Removed:
 def files_of(spec: ModelSpec) -> list[Path]:
     """What `remove` deletes of one file's model, links and notes included."""
     own = folder_of(spec)
-    copies = [path for path in places(spec) if path.is_file() and own not in path.parents]
+    copies = [path for path in places(spec) if os.path.isfile(path) and own not in path.parents]
     return [*copies, *leftovers(spec), *sorted(files_below(own))]
 
 
@@ -119,7 +120,9 @@ def leftovers(spec: ModelSpec) -> Iterator[Path]:
     """What unfinished pulls of the model left in the hub's cache."""
     for source in spec.sources:
         if isinstance(source, HubSource):
-            yield from (repo_folder(source) / "blobs").glob(f"*.{PART.format(key_of(spec))}")
+            with contextlib.suppress(OSError):  # a cache of somebody else's
+                blobs = repo_folder(source) / "blobs"
+                yield from blobs.glob(f"*.{PART.format(key_of(spec))}")
 
 
 def repo_folder(source: HubSource) -> Path:
@@ -131,13 +134,13 @@ def _in_hub_cache(source: HubSource, *, any_revision: bool) -> Iterator[Path]:
     repo = repo_folder(source)
     snapshots = repo / "snapshots"
     commit = source.revision
-    with contextlib.suppress(OSError):  # a commit has no ref of its own
+    with contextlib.suppress(OSError, ValueError):  # a commit has no ref of its own
         commit = (repo / "refs" / source.revision).read_text(encoding="utf-8").strip()
     wanted = snapshots / commit
     yield wanted / source.file
     # With a pinned hash the revision does not matter: llama.cpp leaves whatever "main" was.
-    if any_revision and snapshots.is_dir():
-        for other in sorted(snapshots.iterdir()):
+    if any_revision:
+        for other in folders_in(snapshots):
             if other != wanted:
                 yield other / source.file
 

@@ -5,6 +5,7 @@ import errno
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,10 +125,12 @@ def _refused(error: "HfHubHTTPError", page: str) -> SourceFailed:
 def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
     """`Retry-After` in either form, else the rate-limit header of the hub (`"api";r=0;t=55`)."""
     said = headers.get("retry-after", "").strip()
-    if said.isdigit():
+    if re.fullmatch("[0-9]+", said):
         return float(said)
     if said:
-        when = email.utils.parsedate_tz(said)
-        return max(0.0, email.utils.mktime_tz(when) - time.time()) if when else None
+        with suppress(ValueError, OverflowError):  # a year that no clock has
+            if when := email.utils.parsedate_tz(said):
+                return max(0.0, email.utils.mktime_tz(when) - time.time())
+        return None
     reset = re.search(r";r=0;t=(\d+)", headers.get("ratelimit", ""))
     return float(reset[1]) if reset else None

@@ -23,7 +23,7 @@ _CHUNK_BYTES = 1 << 20
 
 def has_pinned_size(spec: ModelSpec, path: Path) -> bool:
     """Whether `path` is a file of the pinned size, or of any size where none is pinned."""
-    return path.is_file() and spec.size_bytes in (None, path.stat().st_size)
+    return os.path.isfile(path) and spec.size_bytes in (None, path.stat().st_size)
 
 
 def is_pinned(spec: ModelSpec, path: Path, tell: Tell) -> bool:
@@ -32,7 +32,11 @@ def is_pinned(spec: ModelSpec, path: Path, tell: Tell) -> bool:
         return False
     if spec.sha256 is None:
         return True
-    sha256 = _remembered(spec, path) or _hashed(spec, path, tell)
+    try:
+        sha256 = _remembered(spec, path) or _hashed(spec, path, tell)
+    except OSError as error:
+        _log.warning("%s cannot be read: %s: not used", path, error.strerror or error)
+        return False
     if sha256 != spec.sha256:
         _log.warning("%s has sha256 %s, not the pinned %s: not used", path, sha256, spec.sha256)
     return sha256 == spec.sha256

@@ -16,6 +16,10 @@ quant = "Q8_0"
 size_bytes = 10
 vocab = "v"
 """
+SHAPE = (
+    'arch = "llama", n_layer = 2, n_embd = 64, n_head = 4, n_kv_head = 4, head_dim = 16, '
+    "n_vocab = 100, context_train = 100"
+)
 
 
 @pytest.fixture
@@ -137,6 +141,14 @@ def test_file_inside_a_repository_folder_keeps_its_last_name(tmp_path: Path) -> 
         ("[models]\nx = 1", '[models."x"] must be a table'),
         ('[models."../x"]', "has an id that is not of"),
         ("[models", "cannot be read"),
+        ("a = " + "[" * 5000, "cannot be read"),
+        (ENTRY + f"shape = {{ {SHAPE}, every = 0 }}", "every is 0, but must be a whole number"),
+        (ENTRY + f"shape = {{ {SHAPE} }}".replace("= 2", "= 1_000_000"), "from 1 to 1,000"),
+        (ENTRY + f"shape = {{ {SHAPE} }}".replace("llama", "lfm2"), "shape] lacks 'n_layer_kv'"),
+        (ENTRY + "sampling = { temperature = nan }", "temperature is nan, but must be a number"),
+        (ENTRY + "sampling = { top_k = inf }", "top_k is inf, but must be a number"),
+        (ENTRY + 'revision = "../../up"', "but must be a branch, a tag or a commit"),
+        (ENTRY.replace("= 10", "= 1" + "0" * 400), "but must be a whole number above 0"),
         ('[renamed]\na = "b"', "[renamed] 'a' leads to 'b', which is no model"),
         (ENTRY + 'drafts = ["none"]', "drafts names 'none', which is no model"),
         (
@@ -174,3 +186,10 @@ def test_error_in_the_users_file_names_that_file(tmp_path: Path) -> None:
         read_catalogue(base, own)
 
     assert caught.value.message.startswith(f'{own}: [models."tiny-1m"]')
+
+
+def test_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text(ENTRY, encoding="utf-8-sig")
+
+    assert list(read_catalogue(file).models) == ["tiny-1m"]

@@ -8,6 +8,7 @@ import pytest
 
 from edgespec.errors import HistoryError
 from edgespec.history.damage import set_aside
+from edgespec.history.library import Library
 from edgespec.history.records import ChatSummary, SavedChat
 from edgespec.history.schema import MIGRATIONS
 from edgespec.history.store import HistoryStore
@@ -419,3 +420,11 @@ def test_two_damaged_files_of_one_second_are_both_kept(path: Path) -> None:
 
     kept = [away.read_bytes() for away in path.parent.glob("history-damaged-*.db")]
     assert sorted(kept) == contents
+
+
+def test_place_that_cannot_be_looked_into_is_told(tmp_path: Path) -> None:
+    library = Library(tmp_path / ("x" * 300) / "history.db")
+
+    for ask in (library.chats, library.last, library.prompts):
+        with pytest.raises(HistoryError, match="cannot be used"):
+            ask()

@@ -181,6 +181,15 @@ def test_lmstudio_folder_is_the_one_of_its_settings(home: Path, tmp_path: Path) 
     assert resolve("pub/mod", EMPTY, ask=no_network).model == file
 
 
+@pytest.mark.parametrize("folder", ["a\0b", "a\ud800b"])
+def test_lmstudio_folder_that_can_be_none_is_passed_over(folder: str, home: Path) -> None:
+    touch(home / ".lmstudio/settings.json", json.dumps({"downloadsFolder": folder}).encode())
+    file = touch(home / ".lmstudio/models/pub/mod/x-Q4_K_M.gguf")
+
+    assert resolve("pub/mod", EMPTY, ask=no_network).model == file
+    assert [found.path for found in all_found()] == [file]
+
+
 def in_hub_cache(repo: str, commit: str, name: str, *, ref: str = "") -> Path:
     from edgespec import paths
 

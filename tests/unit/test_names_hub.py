@@ -51,6 +51,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("hf://a/b@abc123/x.gguf", HubName("a/b", file="x.gguf", revision="abc123")),
         ("https://huggingface.co/a/b/blob/abc/x.gguf", HubName("a/b", "", "x.gguf", "abc")),
         ("https://huggingface.co/a/b/tree/main", HubName("a/b")),
+        ("hf.co/a/b/blob/main/x%20y.gguf", HubName("a/b", "", "x y.gguf")),
+        ("hf.co/a/b/blob/refs%2Fpr%2F1/x.gguf", HubName("a/b", "", "x.gguf", "refs/pr/1")),
+        ("hf://a/b@refs%2Fpr%2F1", HubName("a/b", revision="refs/pr/1")),
         ("hf.co/a/b:Q4_0", HubName("a/b", "Q4_0")),
     ],
 )
@@ -58,7 +61,9 @@ def test_hub_name_is_read(text: str, name: HubName) -> None:
     assert parse_hub_name(text) == name
 
 
-@pytest.mark.parametrize("text", ["a", "a/b/c", "a b/c", "/a/b", "hf://a", "hf://a/b/../x", "~/a"])
+@pytest.mark.parametrize(
+    "text", ["a", "a/b/c", "a b/c", "/a/b", "hf://a", "hf://a/b/%2E./x", "~/a"]
+)
 def test_other_text_is_no_hub_name(text: str) -> None:
     assert parse_hub_name(text) is None
 

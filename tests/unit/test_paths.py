@@ -57,3 +57,12 @@ def test_hub_cache_follows_hugging_faces_variables_in_their_order(
         monkeypatch.setenv(name, str(tmp_path / "home"))
 
     assert paths.hub_cache() == tmp_path / expected
+
+
+def test_hub_cache_may_name_other_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_DISK", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", "$MY_DISK/hub")
+
+    assert paths.hub_cache() == tmp_path / "hub"

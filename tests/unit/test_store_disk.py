@@ -6,6 +6,7 @@ import pytest
 
 from edgespec import store
 from edgespec.errors import ModelNotFound
+from edgespec.models.other_programs import all_found
 from edgespec.models.spec import HubSource, ModelSpec
 from tests.unit.wheels import content, spec_of
 
@@ -188,3 +189,35 @@ def test_remove_frees_nothing_of_a_file_with_another_name(
 def test_remove_says_so_when_there_is_nothing(edgespec_home: Path) -> None:
     with pytest.raises(ModelNotFound, match="tiny is not on this machine"):
         store.remove(SPEC)
+
+
+def test_places_that_cannot_be_looked_into_hold_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / ("x" * 300)))  # no name for a file system
+    monkeypatch.setenv("HOME", str(tmp_path))
+    spec = dataclasses.replace(SPEC, file=f"{'y' * 300}.gguf")
+
+    assert store.installed(spec) is None
+    assert store.list_installed([spec]) == ()
+    assert list(all_found()) == []
+    with pytest.raises(ModelNotFound, match="is not on this machine"):
+        store.remove(spec)
+
+
+def test_branch_that_cannot_be_read_is_passed_over(hub_cache: Path) -> None:
+    _write(hub_cache / "models--owner--tiny" / "refs" / "main", b"\xff\xfe")
+    spec = dataclasses.replace(SPEC, sources=(HubSource("owner/tiny", "tiny.gguf"),))
+    link = _write_cached(hub_cache)
+
+    assert store.installed(spec) == link
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="a file that reads as an error")
+def test_file_that_cannot_be_read_is_not_installed(edgespec_home: Path) -> None:
+    spec = dataclasses.replace(SPEC, size_bytes=None)
+    link = edgespec_home / "models" / "tiny.gguf"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("/proc/self/mem")
+
+    assert store.installed(spec) is None

@@ -88,6 +88,8 @@ def test_pull_of_a_whole_file_never_says_that_nothing_is_there(
         ([Fault(cut_after=1_000_000), Fault(flips=True)], 3),
         ([Fault(status=503), Fault(status=500), Fault()], 3),
         ([Fault(status=429, headers={"Retry-After": "0"})], 2),
+        ([Fault(status=429, headers={"Retry-After": "Mon, 01 Jan 20152 00:00:00 GMT"})], 2),
+        ([Fault(status=429, headers={"Retry-After": "\u00b2"})], 2),
         ([Fault(status=416)], 2),
         ([Fault(status=403)], 2),
         ([Fault(cut_after=100_000)] * 12, 13),
