@@ -162,12 +162,14 @@ def with_settings(options: Options, settings: dict[str, Any]) -> Options:
     """`options` with what was kept; what has no meaning (any more) is passed over."""
     shaping = {f.name: settings[f.name] for f in fields(Sampling) if f.name in settings}
     request = {name: settings[name] for name in _OF_REQUEST if name in settings}
-    if "stop" in request:
-        request["stop"] = tuple(request["stop"])
+    if isinstance(stop := request.get("stop"), list):  # JSON knows no tuples
+        request["stop"] = tuple(stop)
     try:
-        return replace(options, sampling=replace(options.sampling, **shaping), **request)
+        changed = replace(options, sampling=replace(options.sampling, **shaping), **request)
+        changed.check()
     except (UsageError, TypeError, ValueError):
         return options  # a file from elsewhere: its texts are worth more than its settings
+    return changed
 
 
 def stats_dict(stats: Stats) -> dict[str, Any]:
