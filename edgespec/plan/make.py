@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from edgespec.plan.choice import (
+    DRAFT_WINDOW,
     LEAST_CTX,
     LEAST_CTX_GPU,
     ROOMY_CTX,
@@ -130,15 +131,15 @@ def _least(request: PlanRequest) -> Fit:
 
 def _short(request: PlanRequest, choice: Choice, least: int) -> Iterator[Fit]:
     """Less context, down to `least`, then fewer layers on the GPU: the most of each that fits."""
-    wished = choice.n_ctx
+    whole, wished = choice, choice.n_ctx
     if request.asked.n_ctx is None and choice.n_ctx > least:
         choice = with_context(choice, max(least, _most_context(request, choice, least, wished)))
         yield fit(request, choice)
     n = _most_layers(request, choice) if _may_leave_gpu(request) and choice.n_gpu_layers else 0
     if n:  # a layer is large: beside what is left of it, some context may fit again
-        choice = replace(choice, n_gpu_layers=n)
-        n_ctx = _most_context(request, choice, choice.n_ctx, wished)
-        yield fit(request, with_context(choice, max(choice.n_ctx, n_ctx)))
+        whole = replace(whole, n_gpu_layers=n)  # with the draft's context as it was
+        n_ctx = _most_context(request, whole, choice.n_ctx, wished)
+        yield fit(request, with_context(whole, max(choice.n_ctx, n_ctx)))
 
 
 def _most_layers(request: PlanRequest, choice: Choice) -> int:
@@ -234,6 +235,11 @@ def _plan(request: PlanRequest, found: Fit) -> Plan:
 
 
 def _longest(request: PlanRequest, choice: Choice) -> int:
-    """The longest context with which a choice fits, up to what its model was trained for."""
+    """The longest context with which a choice fits, up to what its model was trained for; the
+    draft's grows with it, until it needs no more."""
+    if choice.draft is not None and choice.n_ctx_draft == choice.n_ctx:
+        trained = choice.draft.n_ctx_train or DRAFT_WINDOW
+        window = max(choice.n_ctx_draft, min(DRAFT_WINDOW, trained))
+        choice = replace(choice, n_ctx_draft=window)
     most = max(request.target.n_ctx_train or _MOST_CTX, choice.n_ctx)
     return max(choice.n_ctx, _most_context(request, choice, choice.n_ctx, most))

@@ -228,6 +228,17 @@ def test_longest_context_of_a_plan_fits_with_the_same_pair() -> None:
     assert kinds(longer) == []
 
 
+@pytest.mark.parametrize("n_ctx", [512, 1024, 4096])
+def test_longest_context_of_a_plan_is_met_beside_the_draft_that_it_needs(n_ctx: int) -> None:
+    asked = Asked(n_ctx=n_ctx, kv_type="q8_0", draft="required", n_gpu_layers=33)
+    card = gpu("CUDA0", 6200)
+
+    most = make_plan(request(card, asked=asked)).n_ctx_most
+
+    longest = make_plan(request(card, asked=replace(asked, n_ctx=most)))
+    assert longest.target.n_ctx == most > n_ctx
+
+
 def test_next_rungs_lead_from_the_whole_wish_to_the_cpu_and_end() -> None:
     wished = request(gpu("CUDA0", 24 * 1024))
     plan: Plan | None = make_plan(wished)
