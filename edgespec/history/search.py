@@ -17,6 +17,9 @@ _UNSPACED = (
 )
 """Thai and Lao, Burmese, Khmer, kana, Chinese characters; Hangul, for its particles."""
 _WORD = re.compile(r"\w+")
+_BETWEEN = re.compile(r"\W")
+_MOST_SIGNS = 100
+"""SQLite takes no condition of a thousand parts."""
 
 
 # Compiled when first needed: ten milliseconds of CPU that a first paint has better use for.
@@ -34,7 +37,7 @@ def _parts() -> re.Pattern[str]:
 
 def indexed(text: str) -> str:
     """`text` as the index takes it: words with spaces between them."""
-    return _run().sub(lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", _plain(text))
+    return _parts().sub(lambda part: _spaced(part[0]), _plain(text))
 
 
 def query(words: str) -> str:
@@ -52,7 +55,8 @@ def query(words: str) -> str:
 
 def signs(words: str) -> tuple[str, ...]:
     """The emoji among `words`, each once: tokenizers take them for spaces."""
-    return tuple(dict.fromkeys(c for c in words if unicodedata.category(c) == "So"))
+    found = dict.fromkeys(c for c in words if unicodedata.category(c) == "So")
+    return tuple(found)[:_MOST_SIGNS]
 
 
 def excerpt(text: str, words: str, width: int = 160) -> tuple[str, tuple[tuple[int, int], ...]]:
@@ -80,6 +84,13 @@ def contains(text: str, words: str) -> bool:
 def _plain(text: str) -> str:
     """Without the differences between half and full width and between ways to compose."""
     return unicodedata.normalize("NFKC", text)
+
+
+def _spaced(part: str) -> str:
+    if _run().match(part):
+        return f" {' '.join([*_pairs(part), part[-1]])} "
+    # What is no word to `query` may be one to SQLite, which knows no sign after Unicode 6.1.
+    return part if part.isascii() else _BETWEEN.sub(" ", part)
 
 
 def _pairs(run: str) -> list[str]:

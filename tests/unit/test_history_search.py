@@ -36,6 +36,8 @@ def finds(words: str, text: str) -> bool:
         ("read_file", "call read_file() twice"),
         ('"quoted', 'she said "quoted" words'),
         ("naïve", "a naive idea"),
+        ("hello", "\U0001f916Hello"),  # a sign of Unicode 8, which SQLite takes for a letter
+        ("x\u0303y", "an x\u0303y"),
     ],
 )
 def test_query_finds_a_text_with_its_words(words: str, text: str) -> None:
@@ -102,3 +104,9 @@ def test_excerpt_of_a_text_without_the_words_is_its_beginning() -> None:
 def test_contains_wants_every_word() -> None:
     assert contains("Grüße aus Köln", "koln gru")
     assert not contains("Grüße aus Köln", "koln bonn")
+
+
+def test_signs_are_no_more_than_a_condition_can_have() -> None:
+    many = "".join(map(chr, range(0x1F300, 0x1F600)))
+
+    assert len(signs(many)) == 100
