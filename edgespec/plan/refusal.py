@@ -94,7 +94,7 @@ def _check_tensor_mode(request: PlanRequest) -> None:
         reason = f"it shares matrices over several GPUs, and here is {n or 'none'}"
     elif asked.kv_type and is_quantised(asked.kv_type):
         reason = f"it keeps no cache of type {asked.kv_type}"
-    elif asked.n_gpu_layers is not None and asked.n_gpu_layers <= len(target.layers):
+    elif asked.n_gpu_layers and asked.n_gpu_layers <= len(target.layers):
         reason = "it takes all layers or none"
     if reason:
         raise UsageError(f"--split-mode tensor cannot be: {reason}", hint="--split-mode layer")

@@ -169,6 +169,14 @@ def test_tensor_mode_is_refused_where_llama_cpp_would_end(asked: Asked, reason: 
         make_plan(request(*cards, asked=asked))
 
 
+def test_tensor_mode_of_no_layers_computes_on_the_cpu() -> None:
+    cards = gpu("CUDA0", 20_000), gpu("CUDA1", 20_000)
+
+    plan = make_plan(request(*cards, asked=Asked(split_mode="tensor", n_gpu_layers=0)))
+
+    assert plan.target.devices == ()
+
+
 def test_split_mode_none_takes_one_card() -> None:
     cards = gpu("CUDA0", 4 * 1024), gpu("CUDA1", 4 * 1024)
 
