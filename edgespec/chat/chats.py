@@ -142,7 +142,10 @@ class Chats:
             return []
 
     def open(self, chat_id: str) -> Conversation:
-        """Show and continue a saved chat: its branches, system prompt and settings."""
+        """Show and continue a saved chat: its branches, system prompt and settings.
+
+        The chat that is shown goes on as it is while a message in it is answered or waits.
+        """
         return self._shown(self._saved().load(chat_id))
 
     def open_last(self) -> Conversation:
@@ -221,6 +224,11 @@ class Chats:
         return path.absolute()
 
     def _shown(self, saved: SavedChat) -> Conversation:
+        shown = self._owner.conversation
+        if saved.chat.id == shown.id and any(
+            turn.status in ("queued", "running") for turn in shown.tree.turns
+        ):
+            return shown  # what is on disk lacks what it says now
         conversation = conversation_of(saved)
         self._owner.take(conversation)
         self._owner.options = with_settings(self._owner.options, saved.chat.settings)

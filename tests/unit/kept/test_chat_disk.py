@@ -213,3 +213,18 @@ def test_message_that_a_failed_load_gives_back_is_not_kept_twice(start: Start, p
 
     assert [turn.prompt for turn in start.held(chat)] == ["a"]
     assert [turn.prompt for turn in chat.turns] == ["a"]
+
+
+def test_opening_the_chat_that_is_answered_lets_the_answer_go_on(start: Start) -> None:
+    chat, model = start(Script("one two three four five six", hold_at=4))
+    turn = chat.send("count")
+    model.is_holding.wait()
+
+    chat.chats.open(chat.conversation.id)
+    model.release()
+    followed(chat)
+
+    (held,) = start.held(chat)
+    assert chat.turns == [turn]
+    assert (turn.text, turn.status) == ("one two three four five six", "complete")
+    assert (held.text, held.status) == (turn.text, turn.status)
