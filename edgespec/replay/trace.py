@@ -15,9 +15,13 @@ from edgespec.control.costs import Measured
 from edgespec.costs import PassCosts
 from edgespec.errors import UsageError
 from edgespec.replay.grown import Grown, from_json, runs, to_json, unrolled
+from edgespec.replay.sound import check, check_costs
 
 VERSION = 1
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zlib.error)
+_DAMAGED = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RecursionError,
+    zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +112,12 @@ def read(path: Path) -> Recording:
                 f"{path.name} is a recording of version {found['version']}, not {VERSION}",
                 hint="record it again: edgespec bench --record FILE",
             )
+        check_costs(found)
         recording = _from_json(found)
         if not recording.traces:
             raise ValueError("it holds no answer")
+        for trace in recording.traces:
+            check(trace)
         return recording
     except _DAMAGED as error:
         raise UsageError(

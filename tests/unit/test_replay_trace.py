@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,6 +83,45 @@ def test_compressed_recording_that_is_damaged_is_refused(tmp_path: Path) -> None
 
         with pytest.raises(UsageError, match="is not a recording"):
             read(file)
+
+
+@pytest.mark.parametrize(
+    ("path", "damage"),
+    [
+        (("rows",), [4, 1]),
+        (("rows",), []),
+        (("seconds",), [0.1]),
+        (("seconds", 0), 0.0),
+        (("seconds", 1), "0.2"),
+        (("draft_s",), float("nan")),
+        (("traces", 0, "prompt"), None),
+        (("traces", 0, "temperature"), "hot"),
+        (("traces", 0, "n_tokens"), 3),
+        (("traces", 0, "prompt_tokens"), -1),
+        (("traces", 0, "free", "suffix"), [[2, 3, 2, 7, 1]]),
+        (("traces", 0, "free", "suffix", 0, 0), None),
+        (("traces", 0, "paid", "model", "accepted"), "1"),
+        (("traces", 0, "paid", "model", "confidence"), [0.9]),
+        (("traces", 0, "paid", "model", "confidence", 1), None),
+        (("traces", 0, "paid", "model", "astray", "1", 0), "x"),
+        (("traces", 0, "trees"), [[[0, 0, 1, ["suf", 3, 1]]], []]),
+        (("traces", 0, "trees"), [[[0, 0, "1", ["suffix", 3, 1]]], []]),
+        (("traces", 0, "windows"), {"7": [1]}),
+    ],
+)
+def test_recording_that_was_cut_or_edited_is_refused_before_it_is_replayed(
+    tmp_path: Path, path: tuple[str | int, ...], damage: object
+) -> None:
+    file = tmp_path / "kept.json"
+    write(RECORDING, file)
+    found = within = json.loads(file.read_text())
+    for step in path[:-1]:
+        within = within[step]
+    within[path[-1]] = damage
+    file.write_text(json.dumps(found))
+
+    with pytest.raises(UsageError, match="is not a recording"):
+        read(file)
 
 
 def test_recordings_of_one_pair_are_joined_with_the_costs_of_the_first() -> None:
