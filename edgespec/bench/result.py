@@ -178,7 +178,7 @@ def load(path: Path) -> Result:
         )
     try:
         found = revive(Result, data)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path} is a damaged result: {error}", hint=_WRITES) from error
     if not found.cells:
         raise UsageError(f"{path} holds no measurement", hint="run the benchmark again")

@@ -50,6 +50,7 @@ def _value(hint: Any, data: Any) -> Any:
         (hint,) = [each for each in inner if each is not type(None)]
         return None if data is None else _value(hint, data)
     if origin is tuple:
+        _check(data, list)
         if len(inner) == 2 and inner[1] is Ellipsis:
             return tuple(_value(inner[0], item) for item in data)
         return tuple(_value(each, item) for each, item in zip(inner, data, strict=True))
@@ -59,4 +60,11 @@ def _value(hint: Any, data: Any) -> Any:
         return revive(hint, data)
     if hint is float:
         return math.nan if data is None else float(data)
+    if hint in (bool, int, str):
+        _check(data, hint)
     return data
+
+
+def _check(data: Any, kind: type) -> None:
+    if type(data) is not kind:
+        raise TypeError(f"{data!r:.40} where a value of type {kind.__name__} belongs")

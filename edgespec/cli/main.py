@@ -7,7 +7,8 @@ what it needs when it runs (numpy 90 ms, Textual 250 ms, llama.cpp 200 ms of CPU
 import importlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -66,7 +67,8 @@ class _Edgespec(click.Group):
         is_default = not args or (args[0].startswith("-") and args[0] not in own)
         if is_default and not ctx.resilient_parsing:  # which is the shell asking what may follow
             args = ["chat", *args]
-        return super().parse_args(ctx, args)
+        with _told_of_broken_pipes(ctx):
+            return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -81,7 +83,8 @@ class _Edgespec(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _told_of_broken_pipes(ctx):
+                return super().invoke(ctx)
         finally:  # before click itself ends the line of an interrupted command
             shared: Shared = ctx.obj
             shared.screen.clear_status()
@@ -92,6 +95,18 @@ class _Edgespec(click.Group):
         arguments = list(sys.argv[1:] if args is None else args)
         doors = extra.pop("obj", None) or Doors()
         sys.exit(_run(self, arguments, doors))
+
+
+@contextmanager
+def _told_of_broken_pipes(ctx: click.Context) -> Iterator[None]:
+    """Click ends at any broken pipe, a socket's too, with 1 and in silence; we tell them apart."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        shared: Shared = ctx.obj
+        if shared.screen.is_unread:
+            raise ReaderGone from error
+        raise ConnectionError(error.strerror) from error
 
 
 class EdgespecUsage(click.UsageError):

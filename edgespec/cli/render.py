@@ -94,6 +94,15 @@ class Screen:
             return error
         return None
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether stdout is a pipe whose reader has closed it."""
+        if not hasattr(select, "poll"):
+            return True  # Windows: asked only once a pipe is broken, which is hardly another
+        poll = select.poll()
+        poll.register(self._out, 0)
+        return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
+
     def send_to_clipboard(self, text: str) -> None:
         """Ask the terminal to take `text` (OSC 52); it does not say whether it did."""
         coded = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")

@@ -1,5 +1,6 @@
 """What only a real process shows: signals, closed pipes, encodings, closed streams."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,19 @@ def test_closed_pipe_ends_quietly(gguf: str) -> None:
     )
 
     assert (ended.stdout, ended.stderr) == ("word\n0\n", "")
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "chat --help", "models"])
+def test_whatever_is_printed_ends_quietly_when_its_reader_has_gone(arguments: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    ended = subprocess.run(
+        [*COMMAND, *arguments.split()], env=environment(), stdout=writing, stderr=subprocess.PIPE
+    )
+    os.close(writing)
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize(

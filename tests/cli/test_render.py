@@ -167,3 +167,14 @@ def test_ask_takes_enter_as_yes_and_the_end_as_no(
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
 
     assert Screen(Pipe(), Pipe()).ask("Fetch it?") is agrees
+
+
+def test_output_is_unread_once_its_reader_has_closed_the_pipe() -> None:
+    reading, writing = os.pipe()
+    with open(writing, "w") as out:
+        screen = Screen(out, Pipe())
+        before = screen.is_unread
+
+        os.close(reading)
+
+        assert (before, screen.is_unread) == (False, True)

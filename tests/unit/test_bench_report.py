@@ -195,6 +195,10 @@ def test_json_of_an_answer_that_ended_early_has_no_infinite_number() -> None:
         ('{"schema": 1}', "has version 1 of the result's form"),
         ('{"schema": 2, "asked": 3}', "is a damaged result"),
         ('{"schema": 2, "hardware": []}', "is a damaged result"),
+        ('{"schema": 2, "memory": {"peak_bytes": null}}', "None where a value of type int belongs"),
+        ('{"schema": 2, "commit": 1.5}', "1.5 where a value of type str belongs"),
+        ('{"schema": 2, "cells": "none"}', "'none' where a value of type list belongs"),
+        ('{"schema": 2, "pass_costs": {"rows": [1, 2], "seconds": [1]}}', "is a damaged result"),
     ],
 )
 def test_load_refuses_what_is_no_result(tmp_path: Path, text: str, sentence: str) -> None:
