@@ -1,5 +1,6 @@
 """One profile: every drafter along every passage, and the setting that follows."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from edgespec.profile.passages import Passage
 from edgespec.profile.walk import Walk, walk
 from edgespec.sampling import RequestSampler
 
+_log = logging.getLogger(__name__)
 _LENGTHS = (None, 3, 7, 15, 31)
 """Draft lengths to try where that costs no model's time; None: as the controller chooses."""
 _WORTH = 1.03
@@ -81,7 +83,8 @@ class Profile:
     overall: KindProfile
     pass_costs: PassCosts
     skipped: tuple[str, ...] = ()
-    """Passages that are longer than the context, or empty."""
+    """Passages that are longer than the context, or empty, or of chats that the model's template
+    refuses."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -138,7 +141,12 @@ def _texts(rig: Rig, passages: Sequence[Passage], most_tokens: int) -> tuple[lis
     texts, skipped = [], []
     n_ctx = rig.model.description.n_ctx
     for passage in passages:
-        before = rig.rendered(passage.context) if passage.context else []
+        try:
+            before = rig.rendered(passage.context) if passage.context else []
+        except UsageError as fault:
+            _log.info("%s is left out: %s", passage.source, fault.message)
+            skipped.append(passage.source)
+            continue
         said = rig.model.tokenize(passage.text)[:most_tokens]
         start = len(before) or 1
         if len(before) + len(said) > n_ctx or len(before) + len(said) <= start:

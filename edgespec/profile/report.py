@@ -24,7 +24,7 @@ def lines(profile: Profile) -> Iterator[str]:
     )
     if profile.skipped:
         names = ", ".join(dict.fromkeys(profile.skipped))
-        yield f"left out, empty or longer than the context: {names}"
+        yield f"left out, empty, longer than the context or no chat for this model: {names}"
 
 
 def _rows(kind: KindProfile) -> Iterator[tuple[str, ...]]:

@@ -45,6 +45,19 @@ def test_profile_without_files_or_chats_says_what_to_name(gguf: str) -> None:
     assert "there is no saved chat to profile" in result.stderr
 
 
+def test_chat_that_cannot_be_asked_is_left_out_and_told(gguf: str, tmp_path: Path) -> None:
+    for name, asked in (("whole", "How are you?"), ("a picture alone", "")):
+        said = [{"role": "user", "content": asked}, {"role": "assistant", "content": "Fine! " * 9}]
+        (tmp_path / f"{name}.json").write_text(json.dumps(said), encoding="utf-8")
+
+    result = run("-t", gguf, "--draft", "off", "-n", "16", str(tmp_path))
+
+    assert result.exit_code == 0, result.stderr
+    assert "left out" in result.stdout
+    assert "a picture alone.json" in result.stdout
+    assert "whole.json" not in result.stdout
+
+
 def test_profile_of_nothing_but_empty_files_is_refused(gguf: str, tmp_path: Path) -> None:
     file = tmp_path / "empty.txt"
     file.write_text("\n", encoding="utf-8")

@@ -176,7 +176,7 @@ def test_report_puts_the_setting_beside_the_best() -> None:
 
     assert "1.80" in shown
     assert "--drafter suffix" in shown
-    assert "left out, empty or longer than the context: empty.txt" in shown
+    assert "left out, empty, longer than the context or no chat for this model: empty.txt" in shown
 
 
 @pytest.mark.parametrize(
