@@ -31,6 +31,7 @@ from edgespec.gguf.tables import (
     F32_SUFFIXES,
     FULL_ROPE,
     MAX_EXPERTS,
+    MAX_LAYERS,
     ROPE_FREE,
     ROPE_SCALINGS,
     TENSOR_TYPES,
@@ -79,10 +80,8 @@ class _Facts:
         """A whole number; of an array, the largest. A wrong type gives the default: there
         llama.cpp itself refuses the file."""
         key = self.key(name)
-        array = self.part.arrays.get(key)
-        if array is not None and not array.is_text and array.count:
-            finite = (int(n) for n in self.part.numbers(key) if math.isfinite(n))
-            return max(finite, default=default)
+        if numbers := self.part.few_numbers(key):
+            return max((int(n) for n in numbers if math.isfinite(n)), default=default)
         value = self.part.values.get(key, default)
         return value if isinstance(value, int) else default
 
@@ -161,11 +160,11 @@ def _heads(facts: _Facts) -> Iterator[str]:
 def _window(facts: _Facts) -> Iterator[str]:
     key = facts.key("attention.sliding_window_pattern")
     array = facts.part.arrays.get(key)
+    is_array = array is not None and not array.is_text and array.count <= MAX_LAYERS
     if facts.shape.n_window > _MAX_WINDOW:
         yield f"slides a window over {facts.shape.n_window:,} tokens, at most {_MAX_WINDOW:,} work"
     if facts.shape.n_window and (
-        facts.part.values.get(key) == 1
-        or (array is not None and not array.is_text and not any(facts.part.numbers(key)))
+        facts.part.values.get(key) == 1 or (is_array and not any(facts.part.few_numbers(key)))
     ):
         yield f"slides a window over {facts.shape.n_window:,} tokens, but in no layer"
 
@@ -182,7 +181,7 @@ def _delta_nets(facts: _Facts) -> Iterator[str]:
         )
     key = facts.key("rope.dimension_sections")
     array = facts.part.arrays.get(key)
-    sections = facts.part.numbers(key) if array is not None and not array.is_text else ()
+    sections = facts.part.few_numbers(key)
     is_whole = 0 < sum(sections[:3]) <= sum(sections) <= facts.shape.n_head_dim_k
     if array is not None and not is_whole:
         yield f"rotates {sum(sections):,.0f} of {facts.shape.n_head_dim_k} numbers of a key"

@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 
 from edgespec.errors import ModelFileError
 from edgespec.gguf.cursor import Cursor, Readable, split_strings
+from edgespec.gguf.tables import MAX_LAYERS
 
 Value = str | int | float | bool
 
@@ -130,6 +131,14 @@ class GgufPart:
         return struct.unpack(
             f"<{array.count - first}{NUMBER_CODES[array.kind]}", self.region(key, first)
         )
+
+    def few_numbers(self, key: str) -> tuple[float, ...]:
+        """The numbers of array `key` where they can be one by layer: empty where there is none,
+        where it holds texts, or more than any model has layers."""
+        array = self.arrays.get(key)
+        if array is None or array.is_text or array.count > MAX_LAYERS:
+            return ()
+        return self.numbers(key)
 
 
 def refuse(path: Path, what: str, hint: str = AGAIN) -> NoReturn:

@@ -27,9 +27,6 @@ class Keys:
         return max(self.size(key), max(self.by_layer(key), default=0))
 
     def _read(self, full_key: str) -> tuple[int, ...]:
-        array = self._part.arrays.get(full_key)
-        if array is None or array.is_text:
-            return ()
-        numbers = self._part.numbers(full_key)
+        numbers = self._part.few_numbers(full_key)
         whole = tuple(int(n) for n in numbers if isinstance(n, int))
         return whole if len(whole) == len(numbers) else ()

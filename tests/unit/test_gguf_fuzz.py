@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from edgespec.errors import ModelFileError
 from edgespec.gguf.header import read_header
 from edgespec.models.pairing import check_pair
+from edgespec.plan.sizes import sizes_of
 from tests.rawgguf import KEYS, STRING, RawGguf, array_key, packed_text, text_key
 from tests.tinygguf import write_gemma3, write_hybrid, write_llama
 
@@ -118,6 +119,21 @@ def test_reading_a_large_vocabulary_costs_little_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
 
     assert header.shape.n_vocab > 100_000
+    assert peak_bytes < _MOST_BYTES
+
+
+def test_long_lists_where_layers_are_counted_cost_no_memory(tmp_path: Path) -> None:
+    n = 2_000_000
+    names = ("expert_count", "attention.recurrent_layers", "feed_forward_length")
+    lists = (array_key(f"llama.{name}", 0, n, bytes(n)) for name in names)
+    path = RawGguf(keys=(*KEYS, *lists)).write(tmp_path / "m.gguf")
+    tracemalloc.start()
+    try:
+        sizes_of(read_header(path), "m")
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
     assert peak_bytes < _MOST_BYTES
 
 
