@@ -3,7 +3,8 @@
 Imports nothing heavy; `options` imports the request's types when it is called.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -105,11 +106,13 @@ class Flags:
         if options.grammar is not None:
             from edgespec.engine.gbnf import check_gbnf
 
-            check_gbnf(options.grammar)
+            with _told_of("--grammar"):
+                check_gbnf(options.grammar)
         if options.json_schema is not None:
             from edgespec.engine.json_schema import gbnf_of_schema
 
-            gbnf_of_schema(options.json_schema)
+            with _told_of("--json-schema"):
+                gbnf_of_schema(options.json_schema)
 
     def options(self, advice: Mapping[str, float] = MappingProxyType({})) -> "Options":
         """The request: what was said, else the publisher's advice, else plain defaults.
@@ -164,6 +167,16 @@ def _sampling(said: dict[str, Any]) -> "Sampling":
         name, rest = error.message.split(" ", 1)
         flag = "--temp" if name == "temperature" else "--" + name.replace("_", "-")
         raise UsageError(f"{flag} {rest}", hint=error.hint) from error
+
+
+@contextmanager
+def _told_of(flag: str) -> Iterator[None]:
+    """An error that gives no way on says at least which file has to be mended."""
+    try:
+        yield
+    except UsageError as error:
+        hint = error.hint or f"mend the file that {flag} names, or leave {flag} out"
+        raise UsageError(error.message, hint=hint) from error
 
 
 def _text_of(path: Path | None) -> str | None:

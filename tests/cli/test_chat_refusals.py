@@ -78,6 +78,7 @@ def test_bad_file_is_told_before_anything_is_fetched(
 
     assert result.exit_code == 2
     assert sentence in result.stderr.splitlines()[0]
+    assert result.stderr.splitlines()[1].startswith("hint: ")
 
 
 def test_template_of_one_s_own_that_fails_is_not_the_model_s_fault(tmp_path: Path) -> None:
