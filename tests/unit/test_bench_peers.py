@@ -109,6 +109,13 @@ def test_tokens_that_the_server_swallowed_are_not_compared(
     assert (run.tokens, run.n_tokens) == ((), 4)
 
 
+def test_answer_of_nothing_is_a_failure(played: Played, process: PeerProcess) -> None:
+    played.events = told()
+
+    with pytest.raises(EngineFailed, match="with nothing"):
+        llama(played, process).answer("llama-server:plain", ASK)
+
+
 def test_prompt_is_read_with_nothing_cached(played: Played, process: PeerProcess) -> None:
     played.events = told(7)
 

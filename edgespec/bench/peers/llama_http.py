@@ -5,7 +5,7 @@ from time import perf_counter
 from typing import Any
 
 from edgespec.bench.energy import spent_j
-from edgespec.bench.engine import Ask, Reading, Run
+from edgespec.bench.engine import Ask, EngineFailed, Reading, Run
 from edgespec.bench.peers.child import Child, ChildEngine
 from edgespec.bench.peers.http import Server
 from edgespec.bench.suite import BenchPrompt
@@ -58,6 +58,8 @@ class LlamaHttpEngine(ChildEngine):
         self._process.check()
         wall_s = perf_counter() - began_s
         n_tokens = int(timings.get("predicted_n", len(tokens)))
+        if not n_tokens:
+            raise EngineFailed(f"{self.name} answered {ask.prompt.name} with nothing")
         # Of a character in several tokens, the server tells the last one only.
         is_told = len(tokens) == n_tokens
         return Run(
