@@ -267,3 +267,15 @@ class ScriptedLM:
     def release(self) -> None:
         """Let a held stream go on."""
         self.gate.set()
+
+
+class StuckLM(ScriptedLM):
+    """Its streams hear no cancelling; closing it does nothing either."""
+
+    def chat(self, *args: object, **given: object) -> object:  # type: ignore[override]
+        stream = super().chat(*args, **given)  # type: ignore[arg-type]
+        stream.cancel = lambda: None  # type: ignore[method-assign]
+        return stream
+
+    def close(self) -> None:
+        self.is_closed = True

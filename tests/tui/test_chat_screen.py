@@ -7,9 +7,8 @@ import pytest
 from edgespec.api.types import LanguageModel
 from edgespec.chat.controller import LoadProgress
 from edgespec.errors import DecodeFailed
-from tests.scripted import DESCRIPTION, Script, ScriptedLM
+from tests.scripted import DESCRIPTION, Script, ScriptedLM, StuckLM
 from tests.tui.stage import PATIENCE_S, played, staged
-from tests.unit.test_chat_trouble import StuckLM
 
 COUNTING = Script("one two three four five six seven eight nine ten", hold_at=4)
 

@@ -15,9 +15,9 @@ from edgespec.chat.controller import ChatController, LoadProgress
 from edgespec.chat.shelf import ModelChange
 from edgespec.chat.trouble import Failure
 from edgespec.errors import DecodeFailed, DoesNotFit
-from tests.scripted import DESCRIPTION, Script, ScriptedLM
+from tests.scripted import DESCRIPTION, Script, ScriptedLM, StuckLM
 from tests.tui.stage import Stage, assert_golden, played, staged
-from tests.unit.test_chat_trouble import Lighter, StuckLM
+from tests.unit.test_chat_trouble import Lighter
 
 SHORT = DoesNotFit("[/] 9.0 GB are needed, 4.0 are free", hint="try --ctx 2048")
 

@@ -4,9 +4,8 @@ import pytest
 from edgespec.tui import log
 from textual.events import Key
 
-from tests.scripted import Script, ScriptedLM
+from tests.scripted import Script, ScriptedLM, StuckLM
 from tests.tui.stage import Stage, played, staged
-from tests.unit.test_chat_trouble import StuckLM
 
 CODE = "Look:\n\n```python\nx = 1\n```\n\nor\n\n```sh\nls **\n```\n"
 

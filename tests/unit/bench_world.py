@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
 from edgespec.api.types import PlaceMemory
@@ -12,13 +13,14 @@ from edgespec.bench.engine import OURS, PLAIN, Ask, EngineFailed, Reading, Run
 from edgespec.bench.field import Field
 from edgespec.bench.measure import Cell, Plan, measure
 from edgespec.bench.memory import Memory
-from edgespec.bench.peers.types import Build
+from edgespec.bench.peers.types import Build, PeerInputs
 from edgespec.bench.result import ArmNote, Result, asked, lengths_seen, passes_seen
 from edgespec.bench.sampling import ChainCost
 from edgespec.bench.score import Divergence, scores
 from edgespec.bench.streams import StreamScore
 from edgespec.bench.suite import BenchPrompt
 from edgespec.bench.total import totals
+from edgespec.core import Sampling
 from edgespec.costs import PassCosts
 from edgespec.equality import Difference
 from edgespec.events import Stats, Step
@@ -237,3 +239,10 @@ def with_peer(pace_s: float, plain_s: float = 0.04) -> Result:
 def diverged(gap: float, deviation: float, arm: str = "suffix") -> Divergence:
     difference = Difference(at=2, plain=3, other=9, gap=gap, deviation=deviation)
     return Divergence("a", arm, difference, " a", " an")
+
+
+ASK_SERVED = Ask(prompt("a"), Sampling(0.5, seed=9), 4)
+SERVED_INPUTS = PeerInputs(
+    Path("model.gguf"), None, 8192, 2, 1, lambda p: [1, 2, 3], quant="Q4_K_M"
+)
+"""What servers that run already are asked, and beside which model of edgespec."""

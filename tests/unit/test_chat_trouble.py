@@ -7,7 +7,6 @@ from typing import Literal
 import pytest
 
 from edgespec.api.types import LanguageModel, Options
-from edgespec.chat import workers
 from edgespec.chat.controller import ChatController, LoadProgress, OpenModel
 from edgespec.chat.shelf import LighterKind, ModelChange
 from edgespec.chat.turns import Loaded, LoadStopped, Notice
@@ -304,43 +303,6 @@ def test_giving_up_a_change_goes_back_to_the_model_before() -> None:
     assert any(isinstance(u, Notice) and "going back" in u.text for u in updates)
 
 
-def test_answer_that_does_not_stop_can_be_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "FORCE_AFTER_S", 0.0)
-    stuck, fresh = StuckLM([Script("one two three four five", hold_at=3)]), ScriptedLM(["Hello."])
-    models = iter([stuck, fresh])
-    chat = ChatController()
-    chat.load(lambda tell: next(models))
-    list(chat.follow())
-    turn = chat.send("Hi")
-    stuck.is_holding.wait()
-    chat.drain()
-    could_force_before = chat.can_force
-    chat.stop()
-
-    could_force = chat.can_force
-    chat.force()
-    list(chat.follow())
-    after = chat.send("And now?")
-    list(chat.follow())
-    stuck.release()
-
-    assert (could_force_before, could_force) == (False, True)
-    assert (turn.status, turn.text) == ("stopped", "one two three four")
-    assert (chat.model, after.text) == (fresh, "Hello.")
-
-
-class StuckLM(ScriptedLM):
-    """Its streams hear no cancelling; closing it does nothing either."""
-
-    def chat(self, *args: object, **given: object) -> object:  # type: ignore[override]
-        stream = super().chat(*args, **given)  # type: ignore[arg-type]
-        stream.cancel = lambda: None  # type: ignore[method-assign]
-        return stream
-
-    def close(self) -> None:
-        self.is_closed = True
-
-
 def test_change_during_a_load_takes_its_place() -> None:
     slow, other, before = SlowLoad(ScriptedLM()), ScriptedLM(["Other."]), ScriptedLM()
 
@@ -390,21 +352,3 @@ class OneOther(Lighter):
 
     def take(self, change: ModelChange) -> OpenModel:
         return lambda tell: self.other
-
-
-def test_answer_left_behind_keeps_what_nobody_had_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "FORCE_AFTER_S", 0.0)
-    stuck, fresh = StuckLM([Script("one two three four five", hold_at=4)]), ScriptedLM(["Hello."])
-    models = iter([stuck, fresh])
-    chat = ChatController()
-    chat.load(lambda tell: next(models))
-    list(chat.follow())
-    turn = chat.send("Hi")
-    stuck.is_holding.wait()
-    chat.stop()
-
-    chat.force()
-    list(chat.follow())
-    stuck.release()
-
-    assert (turn.status, turn.text) == ("stopped", "one two three four")
